@@ -1,0 +1,111 @@
+//! Frames of a bulk lane. Either side asks and answers on the same lane.
+//!
+//! A frame is `kind (1) | request id (8, big-endian) | body length (4, big-endian) | body`. Bodies: a `ReadRequest`
+//! (fetch), a `ReadHead` (head), plain bytes that follow each other from the head's offset on (data), one byte with
+//! a `ReadFailure` or 0 for success (end), nothing (cancel).
+
+use bytes::{Buf, Bytes, BytesMut};
+use prost::Message;
+
+use crate::convert::WireError;
+use crate::limits;
+use crate::proto::peer as pb;
+use crate::types::{ReadFailure, ReadHead, ReadRequest};
+
+/// Bytes before a frame's body.
+pub const HEADER_BYTES: usize = 13;
+
+const FETCH: u8 = 1;
+const HEAD: u8 = 2;
+const DATA: u8 = 3;
+const END: u8 = 4;
+const CANCEL: u8 = 5;
+
+/// One frame of a bulk lane; `id` is the asker's number of the request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Frame {
+    /// Asks for a range.
+    Fetch(u64, ReadRequest),
+    /// Precedes the bytes.
+    Head(u64, ReadHead),
+    /// The next bytes, at most [`limits::PART_BYTES`].
+    Data(u64, Bytes),
+    /// Nothing more comes for this request.
+    End(u64, Result<(), ReadFailure>),
+    /// The asker no longer wants the rest.
+    Cancel(u64),
+}
+
+impl Frame {
+    /// The frame's header and, apart from it, its body, so that payload is not copied.
+    pub fn encode(self) -> (Bytes, Bytes) {
+        let (kind, id, body) = match self {
+            Self::Fetch(id, request) => (FETCH, id, pb::ReadRequest::from(request).encode_to_vec().into()),
+            Self::Head(id, head) => (HEAD, id, pb::ReadHead::from(head).encode_to_vec().into()),
+            Self::Data(id, data) => (DATA, id, data),
+            Self::End(id, outcome) => {
+                let code = outcome.err().map_or(0, |failure| pb::ReadFailure::from(failure) as u8);
+                (END, id, Bytes::copy_from_slice(&[code]))
+            }
+            Self::Cancel(id) => (CANCEL, id, Bytes::new()),
+        };
+        let mut header = Vec::with_capacity(HEADER_BYTES);
+        header.push(kind);
+        header.extend_from_slice(&id.to_be_bytes());
+        header.extend_from_slice(&u32::try_from(body.len()).unwrap_or(u32::MAX).to_be_bytes());
+        (header.into(), body)
+    }
+
+    /// Takes the first whole frame off `buffer`; `None` if more bytes are needed.
+    pub fn decode(buffer: &mut BytesMut) -> Result<Option<Self>, WireError> {
+        if buffer.len() < HEADER_BYTES {
+            return Ok(None);
+        }
+        let mut header = &buffer[..HEADER_BYTES];
+        let kind = header.get_u8();
+        let id = header.get_u64();
+        let length = usize::try_from(header.get_u32()).map_err(|_| WireError::TooLarge("frame"))?;
+        let most = match kind {
+            FETCH => 128,
+            HEAD => 8 << 10,
+            DATA => limits::PART_BYTES,
+            END => 1,
+            CANCEL => 0,
+            _ => return Err(WireError::Unknown("frame kind")),
+        };
+        if length > most {
+            return Err(WireError::TooLarge("frame"));
+        }
+        if buffer.len() < HEADER_BYTES + length {
+            return Ok(None);
+        }
+        buffer.advance(HEADER_BYTES);
+        let body = buffer.split_to(length).freeze();
+        let frame = match kind {
+            FETCH => Self::Fetch(id, message::<pb::ReadRequest>(body)?.try_into()?),
+            HEAD => Self::Head(id, message::<pb::ReadHead>(body)?.try_into()?),
+            DATA => Self::Data(id, body),
+            END => Self::End(id, outcome(&body)?),
+            _ => Self::Cancel(id),
+        };
+        Ok(Some(frame))
+    }
+}
+
+fn message<M: Message + Default>(body: Bytes) -> Result<M, WireError> {
+    M::decode(body).map_err(|_| WireError::Malformed)
+}
+
+fn outcome(body: &[u8]) -> Result<Result<(), ReadFailure>, WireError> {
+    match body.first() {
+        None => Err(WireError::Missing("outcome")),
+        Some(0) => Ok(Ok(())),
+        Some(&code) => match pb::ReadFailure::try_from(i32::from(code)) {
+            Ok(failure) => Ok(Err(failure.into())),
+            Err(_) => Err(WireError::Unknown("read failure")),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,37 @@
+//! Bounds of everything that comes from outside.
+
+/// Longest entry name, in bytes: what common file systems allow.
+pub const NAME_BYTES: usize = 255;
+/// Longest symlink target, in bytes (`PATH_MAX` less its NUL).
+pub const LINK_TARGET_BYTES: usize = 4095;
+/// Deepest folder below the top level.
+pub const DEPTH: usize = 256;
+/// Largest size or end offset of a file: the largest `off_t`.
+pub const FILE_BYTES: u64 = i64::MAX as u64;
+/// Most bytes that one read request may ask for.
+pub const READ_BYTES: u32 = 4 << 20;
+/// Most payload bytes of one `data` part or frame.
+pub const PART_BYTES: usize = 256 << 10;
+/// Most changes in one catalog batch or entries in one page.
+pub const BATCH_CHANGES: usize = 1024;
+/// Largest encoded gRPC message between peers.
+pub const PEER_MESSAGE_BYTES: usize = 2 << 20;
+/// Largest encoded `ControlMessage`.
+pub const CONTROL_MESSAGE_BYTES: usize = 16 << 10;
+/// Read requests that one contact may have under way at once.
+pub const READS_AT_ONCE: usize = 256;
+
+/// Length of a relay token, in bytes.
+pub const TOKEN_BYTES: usize = 32;
+/// Largest sealed blob of a post, in bytes.
+pub const BLOB_BYTES: usize = 4096;
+/// Length of the key that owns a slot, in bytes.
+pub const SLOT_KEY_BYTES: usize = 16;
+/// Blobs under one token at once.
+pub const SLOTS_PER_TOKEN: usize = 4;
+/// Tokens in one watch.
+pub const WATCH_TOKENS: usize = 1024;
+/// Longest life of a post, in seconds.
+pub const POST_TTL_SECONDS: u32 = 120;
+/// Largest encoded gRPC message between a program and its relay.
+pub const RELAY_MESSAGE_BYTES: usize = 64 << 10;
