@@ -10,9 +10,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("cargo:rerun-if-changed={}", folder.join(file).display());
     }
     let descriptors = protox::compile(FILES, [&folder])?;
-    tonic_prost_build::configure()
-        .bytes(".")
-        .build_transport(true)
-        .compile_fds(descriptors)?;
+    tonic_prost_build::configure().bytes(".").build_transport(true).compile_fds(descriptors)?;
     Ok(())
 }

@@ -5,8 +5,8 @@ use bytes::Bytes;
 use crate::limits;
 use crate::proto::peer as pb;
 use crate::types::{
-    Batch, Change, Entry, EntryId, EntryKind, LaneClass, Name, NameError, Position, ReadFailure,
-    ReadHead, ReadRequest, Space, Timestamp, Version,
+    Batch, Change, Entry, EntryId, EntryKind, LaneClass, Name, NameError, Position, ReadFailure, ReadHead,
+    ReadRequest, Space, Timestamp, Version,
 };
 
 /// What a message from outside breaks. Any of these ends the lane or call that it came on.
@@ -257,10 +257,7 @@ impl TryFrom<pb::ReadHead> for ReadHead {
         if head.length > limits::READ_BYTES {
             return Err(WireError::TooLarge("read length"));
         }
-        Ok(Self {
-            entry: head.entry.ok_or(WireError::Missing("entry"))?.try_into()?,
-            length: head.length,
-        })
+        Ok(Self { entry: head.entry.ok_or(WireError::Missing("entry"))?.try_into()?, length: head.length })
     }
 }
 

@@ -13,8 +13,8 @@ pub mod types;
 
 pub use convert::WireError;
 pub use types::{
-    Batch, Change, ContactId, Entry, EntryId, EntryKind, LaneClass, Name, NameError, Position,
-    ReadFailure, ReadHead, ReadPart, ReadRequest, Space, Timestamp, Version,
+    Batch, Change, ContactId, Entry, EntryId, EntryKind, LaneClass, Name, NameError, Position, ReadFailure,
+    ReadHead, ReadPart, ReadRequest, Space, Timestamp, Version,
 };
 
 /// Generated from `proto/`.

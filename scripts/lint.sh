@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Format and lints; warnings are errors. Licences and sources of dependencies too, where cargo-deny is installed
+# (the test `dependencies` holds the licences everywhere).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/cargo.sh
+
+cargo fmt --all --check
+cargo clippy --locked --workspace --all-targets -- -D warnings
+if command -v cargo-deny >/dev/null; then
+    cargo deny --offline check licenses bans sources
+else
+    echo "lint: cargo-deny is not installed, so deny.toml is checked only by the licence test" >&2
+fi
