@@ -1,0 +1,208 @@
+//! What an engine says of itself. The field names are what `farhold status --json` prints.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// The state of everything, at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// Who this is.
+    pub identity: IdentityStatus,
+    /// Everybody known, by name.
+    pub contacts: Vec<ContactStatus>,
+    /// The drive; `None` if it is not to be mounted.
+    pub mount: Option<MountStatus>,
+    /// The block cache.
+    pub cache: CacheStatus,
+    /// Bytes as written to and read from sockets, since the start.
+    pub wire: WireStatus,
+    /// How long reads took that jumped and were not cached.
+    pub seek: SeekStatus,
+    /// Files under way as a whole.
+    pub transfers: Vec<TransferStatus>,
+    /// Where this engine can be reached.
+    pub network: NetworkStatus,
+}
+
+/// Who this is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdentityStatus {
+    /// What a peer needs to add this engine as a contact.
+    pub code: String,
+    /// What protects the secrets at rest.
+    pub secrets: SecretStore,
+}
+
+/// Where the master key lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SecretStore {
+    /// In `secret.key`, a file of mode 0600: who can read the disk as this user can read it.
+    File,
+}
+
+/// How far the pairing with a contact is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PairingState {
+    /// The peer has not added us yet, or has not been met.
+    Pending,
+    /// Paired here; the peer has not confirmed that it stored us.
+    Provisional,
+    /// Paired on both sides.
+    Paired,
+}
+
+/// One contact.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ContactStatus {
+    /// What the user calls the contact, and the name of its folder in the drive.
+    pub name: String,
+    /// The contact's code.
+    pub code: String,
+    /// How far the pairing is.
+    pub pairing: PairingState,
+    /// Whether the contact's engine is up; `None` if the relay was not asked yet.
+    pub present: Option<bool>,
+    /// Whether a session is wanted: since pairing or `connect`, until `disconnect`.
+    pub wanted: bool,
+    /// The connection.
+    pub session: SessionStatus,
+    /// The words that both sides compare after pairing.
+    pub words: Option<String>,
+}
+
+/// The connection with a contact.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SessionStatus {
+    /// Whether there is one.
+    pub state: SessionStateName,
+    /// `lan`, `direct` or `relayed`, while connected.
+    pub path: Option<String>,
+    /// The lanes, while connected.
+    pub lanes: Vec<LaneStatus>,
+    /// Round trip of the control lane, in milliseconds.
+    pub rtt_ms: Option<f64>,
+    /// Number of the current keys; rises with every renewal.
+    pub epoch: Option<u64>,
+    /// Why there is no connection.
+    pub reason: Option<String>,
+}
+
+/// The states of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionStateName {
+    /// None.
+    Offline,
+    /// Being made.
+    Connecting,
+    /// Up.
+    Connected,
+    /// Lost a moment ago and expected back; requests wait.
+    Interrupted,
+}
+
+/// One lane of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneStatus {
+    /// Its number.
+    pub id: u32,
+    /// `control`, `urgent` or `bulk`.
+    pub class: String,
+    /// `tcp`.
+    pub transport: String,
+    /// `lan`, `direct` or `relayed`.
+    pub path: String,
+    /// Bytes received.
+    pub bytes_in: u64,
+    /// Bytes sent.
+    pub bytes_out: u64,
+    /// Why it is missing, if it is.
+    pub missing: Option<String>,
+}
+
+/// The drive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MountStatus {
+    /// Where it is, or should be.
+    pub point: PathBuf,
+    /// Whether it is there.
+    pub state: MountStateName,
+    /// Why it is not.
+    pub reason: Option<String>,
+}
+
+/// The states of the drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MountStateName {
+    /// Usable.
+    Mounted,
+    /// Not there; tried again now and then.
+    Failed,
+}
+
+/// The block cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CacheStatus {
+    /// Room that it may take, in bytes.
+    pub limit: u64,
+    /// Room that it takes, in bytes.
+    pub used: u64,
+    /// Blocks that were there when they were read.
+    pub hits: u64,
+    /// Blocks that had to be fetched.
+    pub misses: u64,
+    /// Bytes given to readers.
+    pub served: u64,
+    /// Bytes fetched from contacts.
+    pub fetched: u64,
+}
+
+/// Bytes on the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct WireStatus {
+    /// Received.
+    #[serde(rename = "in")]
+    pub received: u64,
+    /// Sent.
+    #[serde(rename = "out")]
+    pub sent: u64,
+}
+
+/// Latency of jumps.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct SeekStatus {
+    /// While nothing else was being fetched.
+    pub idle: LatencySummary,
+    /// While something else was.
+    pub loaded: LatencySummary,
+}
+
+/// The latest latencies of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct LatencySummary {
+    /// How many there were since the start.
+    pub count: u64,
+    /// Median of the latest, in milliseconds.
+    pub p50_ms: f64,
+    /// 95th percentile of the latest, in milliseconds.
+    pub p95_ms: f64,
+    /// Longest of the latest, in milliseconds.
+    pub max_ms: f64,
+}
+
+/// A file under way as a whole. There are none yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TransferStatus {}
+
+/// Where this engine can be reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetworkStatus {
+    /// The relay, `HOST:PORT`.
+    pub relay: Option<String>,
+    /// Port for direct connections; `None` with `--relay-only`.
+    pub listen: Option<u16>,
+}
