@@ -3,9 +3,11 @@
 //! * [`types`]: entries, versions, names, changes; built only by constructors that check.
 //! * [`convert`]: generated messages to those types and back; everything from a peer passes through here.
 //! * [`bulk`]: the frames of bulk lanes.
+//! * [`bridge`]: what a caller says to a relay's bridge.
 //! * [`limits`]: how large and how many anything from outside may be.
 //! * [`proto`]: the generated code. Only adapters (`rpc` modules and the control crate) may use it.
 
+pub mod bridge;
 pub mod bulk;
 pub mod convert;
 pub mod limits;
