@@ -1,0 +1,118 @@
+//! The cache as others see it.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use zeroize::Zeroizing;
+
+use crate::key::ContentKey;
+use crate::reader::Reader;
+use crate::source::BlockSource;
+
+/// How a cache is made.
+#[derive(Clone)]
+pub struct CacheConfig {
+    /// Where blocks are kept; made if it does not exist.
+    pub dir: PathBuf,
+    /// Most bytes of disk to use.
+    pub limit: u64,
+    /// Every content's key derives from it.
+    pub key: Zeroizing<[u8; 32]>,
+    /// Most bytes of memory for blocks: fetched ahead, read lately, or not yet written. A read that somebody waits
+    /// for and the first window of a reader's read-ahead go beyond it.
+    pub memory: u64,
+    /// A fetch of which nothing arrives for so long has failed.
+    pub no_progress: Duration,
+}
+
+impl CacheConfig {
+    /// The usual memory limit (256 MiB) and deadline (25 s).
+    pub fn new(dir: PathBuf, limit: u64, key: [u8; 32]) -> Self {
+        Self { dir, limit, key: Zeroizing::new(key), memory: 256 << 20, no_progress: Duration::from_secs(25) }
+    }
+}
+
+impl std::fmt::Debug for CacheConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CacheConfig")
+            .field("limit", &self.limit)
+            .field("memory", &self.memory)
+            .field("no_progress", &self.no_progress)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a cache did since it was opened, and what it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stats {
+    /// Most bytes of disk to use.
+    pub limit: u64,
+    /// Bytes of disk in use, rounded up to the file system's blocks.
+    pub used: u64,
+    /// Blocks of reads for which nothing had to be asked.
+    pub hits: u64,
+    /// Blocks of reads that had to be asked for.
+    pub misses: u64,
+    /// Bytes given to readers.
+    pub served_bytes: u64,
+    /// Bytes that came from sources.
+    pub fetched_bytes: u64,
+    /// Blocks that were not kept or not found because of the disk: full, failing, or too slow.
+    pub bypasses: u64,
+    /// Blocks removed to make room.
+    pub evictions: u64,
+}
+
+/// Which blocks of a content the cache has. Ranges of block numbers, in order, apart from each other.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Blocks {
+    /// On disk or in memory.
+    pub cached: Vec<Range<u64>>,
+    /// Asked for and not yet there.
+    pub in_flight: Vec<Range<u64>>,
+}
+
+/// Blocks on disk and in memory, filled from [`BlockSource`]s. Clones are the same cache.
+#[derive(Debug, Clone)]
+pub struct Cache {}
+
+impl Cache {
+    /// Opens the cache and looks in the background for what its directory holds. Must be called in a tokio runtime.
+    ///
+    /// Trouble with the directory is no error: reads then go past the disk, and it is tried again.
+    pub fn open(_config: CacheConfig) -> Self {
+        Self {}
+    }
+
+    /// A reader of the version `key`, which has `size` bytes, fed by `source`.
+    pub fn reader(&self, key: ContentKey, size: u64, source: Arc<dyn BlockSource>) -> Reader {
+        Reader { key, size, source }
+    }
+
+    /// Forgets everything. Open readers go on; what they read is fetched anew.
+    pub async fn drop_all(&self) {}
+
+    /// Forgets everything of `contact`.
+    pub async fn drop_contact(&self, _contact: [u8; 16]) {}
+
+    /// Forgets every version of `entry`.
+    pub async fn drop_entry(&self, _contact: [u8; 16], _entry: [u8; 16]) {}
+
+    /// Changes the limit of disk use; returns when it holds.
+    pub async fn set_limit(&self, _limit: u64) {}
+
+    /// Counters and sizes.
+    pub fn stats(&self) -> Stats {
+        Stats::default()
+    }
+
+    /// Which blocks of `key` are here.
+    pub fn blocks(&self, _key: ContentKey) -> Blocks {
+        Blocks::default()
+    }
+
+    /// Ends every fetch, writes what is queued (for at most 5 s) and stops. Reads fail from now on.
+    pub async fn close(&self) {}
+}
