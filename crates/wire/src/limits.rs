@@ -12,6 +12,8 @@ pub const FILE_BYTES: u64 = i64::MAX as u64;
 pub const READ_BYTES: u32 = 4 << 20;
 /// Most payload bytes of one `data` part or frame.
 pub const PART_BYTES: usize = 256 << 10;
+/// Least payload bytes of one `data` part or frame, the last of an answer apart: bounds how many parts there are.
+pub const PART_MIN_BYTES: usize = 16 << 10;
 /// Most changes in one catalog batch or entries in one page.
 pub const BATCH_CHANGES: usize = 1024;
 /// Largest encoded gRPC message between peers.
@@ -20,6 +22,9 @@ pub const PEER_MESSAGE_BYTES: usize = 2 << 20;
 pub const CONTROL_MESSAGE_BYTES: usize = 16 << 10;
 /// Read requests that one contact may have under way at once.
 pub const READS_AT_ONCE: usize = 256;
+
+/// Addresses that one post may announce.
+pub const CANDIDATES: usize = 16;
 
 /// Length of a relay token, in bytes.
 pub const TOKEN_BYTES: usize = 32;

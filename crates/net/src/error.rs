@@ -1,0 +1,47 @@
+//! What can go wrong.
+
+use std::io;
+
+use farhold_wire::{ContactId, ReadFailure, WireError};
+
+/// Why [`Net`](crate::Net) does not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum NetError {
+    /// The text is no address of a relay.
+    #[error("`{0}` is no relay address (HOST or HOST:PORT)")]
+    RelayAddress(String),
+    /// The TCP port cannot be listened at.
+    #[error("cannot listen at port {port}")]
+    Listen {
+        /// The port asked for.
+        port: u16,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The code or keys are our own.
+    #[error("this is our own code")]
+    OwnCode,
+    /// There is no such contact here.
+    #[error("no contact {0}")]
+    UnknownContact(ContactId),
+    /// No randomness from the system.
+    #[error(transparent)]
+    Random(#[from] farhold_secure::RandomError),
+}
+
+/// Why a call to a contact has no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PeerError {
+    /// There is no session with the contact.
+    #[error("the contact is not connected")]
+    Offline,
+    /// The session stands, but the answer did not come in time.
+    #[error("the contact did not answer in time")]
+    TimedOut,
+    /// The contact answered that it cannot.
+    #[error("the contact: {0}")]
+    Failed(#[from] ReadFailure),
+    /// What came is no answer to what was asked.
+    #[error("the contact broke the protocol: {0}")]
+    Protocol(#[from] WireError),
+}

@@ -1,0 +1,28 @@
+//! What a contact may ask of us.
+
+use async_trait::async_trait;
+use farhold_wire::{Batch, ContactId, Entry, EntryId, Name, Position, ReadFailure, ReadPart, ReadRequest};
+use futures_util::stream::BoxStream;
+
+/// Answers a contact's calls. Every argument has passed the checks of `farhold_wire`; whether the contact may see
+/// what it asks for is the service's to decide. Dropping a stream or a future cancels the call.
+#[async_trait]
+pub trait PeerService: Send + Sync + 'static {
+    /// Everything that happens in the trees shared with `contact`: from a position, or as a snapshot. Long-lived.
+    fn changes(&self, contact: ContactId, from: Option<Position>) -> BoxStream<'static, Result<Batch, ReadFailure>>;
+
+    /// The entry of that name, if there is one; `None` as parent is the top level.
+    async fn lookup(
+        &self,
+        contact: ContactId,
+        parent: Option<EntryId>,
+        name: Name,
+    ) -> Result<Option<Entry>, ReadFailure>;
+
+    /// What a folder holds, in pages of at most [`farhold_wire::limits::BATCH_CHANGES`] entries.
+    fn list(&self, contact: ContactId, parent: EntryId) -> BoxStream<'static, Result<Vec<Entry>, ReadFailure>>;
+
+    /// A range of a file: one head, then exactly as many bytes as it announces, in parts of
+    /// [`farhold_wire::limits::PART_MIN_BYTES`] to [`farhold_wire::limits::PART_BYTES`]; only the last may be smaller.
+    fn read(&self, contact: ContactId, request: ReadRequest) -> BoxStream<'static, Result<ReadPart, ReadFailure>>;
+}
