@@ -16,3 +16,8 @@ pub use event::{HomeEvent, TreeEvent};
 pub use home::{Attributes, Grant, Home, HomeConfig, Object, OwnEntry, ShareInfo, ShareState, WatchState};
 pub use nodes::{NodeKey, Nodes};
 pub use replica::{Children, Lookup, Replica};
+
+/// The words of entries, for rooms that know a peer only through the catalog.
+pub use farhold_wire::{
+    ContactId, Entry, EntryId, EntryKind, Name, NameError, Space, Timestamp, Version,
+};
