@@ -1,0 +1,111 @@
+//! What a relay can be told: where it listens, how much it carries and how long it waits.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+/// The port of the rendezvous; the bridge is one above it, health and metrics two above.
+pub const DEFAULT_PORT: u16 = 7480;
+
+/// How a relay runs.
+#[derive(Debug, Clone, Default)]
+pub struct RelayConfig {
+    /// Where the rendezvous listens. With port 0 all three ports are free ones picked by the system. `None` is
+    /// [`DEFAULT_PORT`] on every IPv6 and IPv4 address, or on every IPv4 address where there is no IPv6.
+    pub listen: Option<SocketAddr>,
+    /// How much it carries.
+    pub limits: Limits,
+    /// How long it waits.
+    pub timings: Timings,
+}
+
+impl RelayConfig {
+    /// The defaults, on three free ports of the IPv4 loopback address.
+    pub fn loopback() -> Self {
+        Self { listen: Some((Ipv4Addr::LOCALHOST, 0).into()), ..Self::default() }
+    }
+}
+
+/// A bound for all sources together and one for each source. A source is an IPv4 address or an IPv6 /64.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    /// For all sources together.
+    pub total: usize,
+    /// For each source.
+    pub per_source: usize,
+}
+
+impl Limit {
+    /// A limit of `total`, and of `per_source` for each source.
+    pub const fn new(total: usize, per_source: usize) -> Self {
+        Self { total, per_source }
+    }
+}
+
+/// How much a relay carries. What is over a limit is refused; what is already carried stays.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Connections to the rendezvous. Default: 8192, 256 per source.
+    pub rendezvous_connections: Limit,
+    /// Connections to the bridge, from accept to close: silent, parked and spliced ones. Default: 16384, 512 per
+    /// source.
+    pub bridge_connections: Limit,
+    /// Bridge legs that wait for their partner. Default: 4096, 128 per source.
+    pub parked_legs: Limit,
+    /// Connections to health and metrics. Default: 64, 16 per source.
+    pub http_connections: Limit,
+    /// Posts that are alive. Default: 65536, 1024 per source.
+    pub posts: Limit,
+    /// Bytes of the blobs of those posts. Default: 128 MiB, 4 MiB per source.
+    pub post_bytes: Limit,
+    /// Watches under way. Default: 16384, 256 per source.
+    pub watches: Limit,
+    /// Tokens of all those watches. Default: 262144, 16384 per source.
+    pub watched_tokens: Limit,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            rendezvous_connections: Limit::new(8192, 256),
+            bridge_connections: Limit::new(16384, 512),
+            parked_legs: Limit::new(4096, 128),
+            http_connections: Limit::new(64, 16),
+            posts: Limit::new(65536, 1024),
+            post_bytes: Limit::new(128 << 20, 4 << 20),
+            watches: Limit::new(16384, 256),
+            watched_tokens: Limit::new(262_144, 16384),
+        }
+    }
+}
+
+/// How long a relay waits.
+#[derive(Debug, Clone)]
+pub struct Timings {
+    /// For the first bytes of a connection: the HTTP/2 preface or the bridge call. Default: 5 s.
+    pub opening: Duration,
+    /// For a whole call of the rendezvous, the stream of a watch apart, and for a whole connection to health and
+    /// metrics. Default: 10 s.
+    pub call: Duration,
+    /// Between two HTTP/2 pings, and for the answer to one. Default: 20 s, so that no hop on the way that cuts idle
+    /// connections after 120 s ever sees one.
+    pub keepalive: Duration,
+    /// For the partner of a bridge leg. Default: 30 s.
+    pub parked: Duration,
+    /// For a byte in either direction of a spliced pair. Default: 10 minutes.
+    pub idle: Duration,
+    /// For watches and spliced pairs to end when the relay stops. Default: 5 s.
+    pub drain: Duration,
+}
+
+impl Default for Timings {
+    fn default() -> Self {
+        Self {
+            opening: Duration::from_secs(5),
+            call: Duration::from_secs(10),
+            keepalive: Duration::from_secs(20),
+            parked: Duration::from_secs(30),
+            idle: Duration::from_secs(600),
+            drain: Duration::from_secs(5),
+        }
+    }
+}
