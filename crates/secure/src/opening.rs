@@ -1,0 +1,192 @@
+//! The first bytes of every leg. They tell an acceptor which contact calls before it spends a KEM or DH on the
+//! caller, and tell anybody else nothing: an acceptor closes what it does not know without an answer.
+//!
+//! `version (1) | n (16 random bytes) | HMAC-SHA-256(key, version | leg kind | n), 16 bytes of it`, under a key of
+//! the dialer's side and the hour.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::Hash;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use subtle::ConstantTimeEq;
+
+use crate::random::{self, RandomError};
+use crate::rendezvous::{Hour, Rendezvous};
+use crate::side::Side;
+
+/// Length of an opening, and of the opening of a further lane.
+pub const OPENING_BYTES: usize = 33;
+/// First byte of a leg that begins with an opening.
+pub const OPENING_VERSION: u8 = 1;
+/// Openings of one contact remembered at once: a contact that dials more often than every three seconds for three
+/// hours is refused until the older ones expire.
+pub const OPENINGS_PER_CONTACT: usize = 4096;
+
+const NONCE_BYTES: usize = 16;
+const MAC_BYTES: usize = 16;
+
+/// How the two ends of a leg are joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LegKind {
+    /// A TCP connection between the two.
+    Direct,
+    /// Two TCP connections spliced by a relay.
+    Bridged,
+    /// The first stream of a QUIC connection.
+    Quic,
+}
+
+impl LegKind {
+    /// As in openings and prologues.
+    pub(crate) fn number(self) -> u8 {
+        match self {
+            Self::Direct => 0,
+            Self::Bridged => 1,
+            Self::Quic => 2,
+        }
+    }
+}
+
+/// The 33 bytes as sent on one leg. They are part of that leg's handshake.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Opening([u8; OPENING_BYTES]);
+
+/// Why a leg is closed without an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum OpeningError {
+    /// Not the version that this program speaks.
+    #[error("the opening has an unknown version")]
+    Version,
+    /// No contact's key made it, in none of the hours that count.
+    #[error("the opening is of no contact")]
+    Unknown,
+    /// Seen before.
+    #[error("the opening was used before")]
+    Replayed,
+    /// The contact has dialled [`OPENINGS_PER_CONTACT`] times in the hours that count.
+    #[error("the contact has dialled too often")]
+    TooMany,
+}
+
+impl Opening {
+    /// Makes the opening of a leg that I dial now.
+    pub fn new(rendezvous: &Rendezvous, kind: LegKind, hour: Hour) -> Result<Self, RandomError> {
+        let mut bytes = [0; OPENING_BYTES];
+        bytes[0] = OPENING_VERSION;
+        bytes[1..=NONCE_BYTES].copy_from_slice(&random::array::<NONCE_BYTES>()?);
+        let mac = mac(rendezvous, rendezvous.side(), kind, hour, &nonce(&bytes));
+        bytes[1 + NONCE_BYTES..].copy_from_slice(&mac);
+        Ok(Self(bytes))
+    }
+
+    /// Takes the bytes that began a leg; [`OpeningGuard::accept`] says what they are worth.
+    pub fn from_bytes(bytes: [u8; OPENING_BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes, to be sent.
+    pub fn as_bytes(&self) -> &[u8; OPENING_BYTES] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Opening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Opening({:02x}{:02x}..)", self.0[1], self.0[2])
+    }
+}
+
+/// Tells whose opening it is, and lets each through once. `K` names a contact.
+///
+/// It remembers in memory only: after a restart an opening of the last hours passes again, and the handshake behind
+/// it still cannot be finished without the contact's keys.
+#[derive(Debug)]
+pub struct OpeningGuard<K> {
+    seen: HashMap<K, HashMap<[u8; NONCE_BYTES], Hour>>,
+}
+
+impl<K: Eq + Hash + Copy> OpeningGuard<K> {
+    /// One that has seen nothing.
+    pub fn new() -> Self {
+        Self { seen: HashMap::new() }
+    }
+
+    /// Which of `contacts` opened a leg of this kind in `hour` or beside it. Costs only HMACs.
+    pub fn accept<'a>(
+        &mut self,
+        opening: &Opening,
+        kind: LegKind,
+        hour: Hour,
+        contacts: impl IntoIterator<Item = (K, &'a Rendezvous)>,
+    ) -> Result<K, OpeningError> {
+        if opening.0[0] != OPENING_VERSION {
+            return Err(OpeningError::Version);
+        }
+        let nonce = nonce(&opening.0);
+        let received = &opening.0[1 + NONCE_BYTES..];
+        for (contact, rendezvous) in contacts {
+            for of in hour.window() {
+                let expected = mac(rendezvous, rendezvous.side().other(), kind, of, &nonce);
+                if expected.ct_eq(received).into() {
+                    return self.remember(contact, nonce, of, hour);
+                }
+            }
+        }
+        Err(OpeningError::Unknown)
+    }
+
+    /// Forgets a contact that was removed.
+    pub fn forget(&mut self, contact: &K) {
+        self.seen.remove(contact);
+    }
+
+    fn remember(
+        &mut self,
+        contact: K,
+        nonce: [u8; NONCE_BYTES],
+        of: Hour,
+        now: Hour,
+    ) -> Result<K, OpeningError> {
+        let seen = self.seen.entry(contact).or_default();
+        let [oldest, ..] = now.window();
+        seen.retain(|_, hour| *hour >= oldest);
+        if seen.contains_key(&nonce) {
+            return Err(OpeningError::Replayed);
+        }
+        if seen.len() >= OPENINGS_PER_CONTACT {
+            return Err(OpeningError::TooMany);
+        }
+        seen.insert(nonce, of);
+        Ok(contact)
+    }
+}
+
+impl<K: Eq + Hash + Copy> Default for OpeningGuard<K> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn nonce(opening: &[u8; OPENING_BYTES]) -> [u8; NONCE_BYTES] {
+    let mut nonce = [0; NONCE_BYTES];
+    nonce.copy_from_slice(&opening[1..=NONCE_BYTES]);
+    nonce
+}
+
+fn mac(
+    rendezvous: &Rendezvous,
+    dialer: Side,
+    kind: LegKind,
+    hour: Hour,
+    nonce: &[u8; NONCE_BYTES],
+) -> [u8; MAC_BYTES] {
+    let key = rendezvous.opening_key(dialer, hour);
+    let mut hmac = Hmac::<Sha256>::new_from_slice(&*key).expect("HMAC takes keys of any length");
+    hmac.update(&[OPENING_VERSION, kind.number()]);
+    hmac.update(nonce);
+    let mut mac = [0; MAC_BYTES];
+    mac.copy_from_slice(&hmac.finalize().into_bytes()[..MAC_BYTES]);
+    mac
+}
