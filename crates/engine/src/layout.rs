@@ -123,7 +123,9 @@ impl Layout {
         let digest = Sha256::digest(root.as_os_str().as_bytes());
         let hash: String = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect();
         user_runtime
-            .unwrap_or_else(|| std::env::temp_dir().join(format!("farhold-{}", rustix::process::getuid().as_raw())))
+            .unwrap_or_else(|| {
+                std::env::temp_dir().join(format!("farhold-{}", rustix::process::getuid().as_raw()))
+            })
             .join(format!("farhold-{hash}.sock"))
     }
 }

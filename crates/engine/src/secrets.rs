@@ -77,6 +77,14 @@ pub enum SecretsError {
         /// What it says.
         version: u8,
     },
+    /// Another version of Farhold wrote what is inside it.
+    #[error("{} has schema version {version}, which this build does not know; it was left as it is", path.display())]
+    Schema {
+        /// The sealed file.
+        path: PathBuf,
+        /// What it says.
+        version: u64,
+    },
     /// Contacts are there, but not the identity that they know.
     #[error(
         "{} is missing, but contacts are here: they know the identity that is gone. Restore it from a backup, \
@@ -160,10 +168,8 @@ impl MasterKey {
         let (nonce, sealed) = rest.split_at(NONCE_BYTES);
         let nonce = Nonce::try_from(nonce).map_err(|_| damaged())?;
         let data = [header, label.as_bytes()].concat();
-        let plain = self
-            .cipher(label)
-            .decrypt(&nonce, Payload { msg: sealed, aad: &data })
-            .map_err(|_| damaged())?;
+        let plain =
+            self.cipher(label).decrypt(&nonce, Payload { msg: sealed, aad: &data }).map_err(|_| damaged())?;
         Ok(Some(Zeroizing::new(plain)))
     }
 

@@ -1,11 +1,11 @@
 //! What an engine says of itself. The field names are what `farhold status --json` prints.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The state of everything, at one moment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Status {
     /// Who this is.
     pub identity: IdentityStatus,
@@ -26,7 +26,7 @@ pub struct Status {
 }
 
 /// Who this is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct IdentityStatus {
     /// What a peer needs to add this engine as a contact.
     pub code: String,
@@ -35,7 +35,7 @@ pub struct IdentityStatus {
 }
 
 /// Where the master key lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SecretStore {
     /// In `secret.key`, a file of mode 0600: who can read the disk as this user can read it.
@@ -55,7 +55,7 @@ pub enum PairingState {
 }
 
 /// One contact.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ContactStatus {
     /// What the user calls the contact, and the name of its folder in the drive.
     pub name: String,
@@ -74,7 +74,7 @@ pub struct ContactStatus {
 }
 
 /// The connection with a contact.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SessionStatus {
     /// Whether there is one.
     pub state: SessionStateName,
@@ -91,7 +91,7 @@ pub struct SessionStatus {
 }
 
 /// The states of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionStateName {
     /// None.
@@ -105,7 +105,7 @@ pub enum SessionStateName {
 }
 
 /// One lane of a session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LaneStatus {
     /// Its number.
     pub id: u32,
@@ -124,9 +124,10 @@ pub struct LaneStatus {
 }
 
 /// The drive.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MountStatus {
     /// Where it is, or should be.
+    #[serde(serialize_with = "lossy_path")]
     pub point: PathBuf,
     /// Whether it is there.
     pub state: MountStateName,
@@ -135,7 +136,7 @@ pub struct MountStatus {
 }
 
 /// The states of the drive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MountStateName {
     /// Usable.
@@ -145,7 +146,7 @@ pub enum MountStateName {
 }
 
 /// The block cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct CacheStatus {
     /// Room that it may take, in bytes.
     pub limit: u64,
@@ -162,7 +163,7 @@ pub struct CacheStatus {
 }
 
 /// Bytes on the network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct WireStatus {
     /// Received.
     #[serde(rename = "in")]
@@ -173,7 +174,7 @@ pub struct WireStatus {
 }
 
 /// Latency of jumps.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct SeekStatus {
     /// While nothing else was being fetched.
     pub idle: LatencySummary,
@@ -182,7 +183,7 @@ pub struct SeekStatus {
 }
 
 /// The latest latencies of one kind.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct LatencySummary {
     /// How many there were since the start.
     pub count: u64,
@@ -195,14 +196,19 @@ pub struct LatencySummary {
 }
 
 /// A file under way as a whole. There are none yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum TransferStatus {}
 
 /// Where this engine can be reached.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NetworkStatus {
     /// The relay, `HOST:PORT`.
     pub relay: Option<String>,
     /// Port for direct connections; `None` with `--relay-only`.
     pub listen: Option<u16>,
+}
+
+/// JSON has no bytes: what is no UTF-8 in a path is replaced.
+pub(crate) fn lossy_path<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
 }

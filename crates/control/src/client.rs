@@ -1,0 +1,221 @@
+//! The socket's client: takes and answers the engine's own types.
+
+use std::future::Future;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use farhold_engine::commands::{ContactAdded, DrivePath, Listed, Share, ShareRequest};
+use farhold_engine::status::{CacheStatus, SessionStatus, Status};
+use farhold_wire::proto::control as pb;
+use futures_util::stream::{BoxStream, StreamExt};
+use hyper_util::rt::TokioIo;
+use pb::control_client::ControlClient as Stub;
+use tokio::net::UnixStream;
+use tonic::Response;
+use tonic::transport::{Channel, Endpoint};
+use tower::service_fn;
+
+use crate::convert::commands::{drive_path_to, path_to, shares_from};
+use crate::convert::error::from_status;
+use crate::convert::{FromProto, ToProto, required};
+use crate::error::ControlError;
+
+/// How long an engine may take to answer what does not wait for anybody.
+const ANSWER: Duration = Duration::from_secs(60);
+/// How long an engine may take to stop: it gives itself 10 s.
+const STOP: Duration = Duration::from_secs(20);
+
+/// A connection to a running engine.
+#[derive(Debug, Clone)]
+pub struct ControlClient {
+    stub: Stub<Channel>,
+}
+
+async fn within<T>(
+    limit: Duration,
+    call: impl Future<Output = Result<Response<T>, tonic::Status>>,
+) -> Result<T, ControlError> {
+    match tokio::time::timeout(limit, call).await {
+        Ok(Ok(response)) => Ok(response.into_inner()),
+        Ok(Err(status)) => Err(from_status(&status)),
+        Err(_) => Err(ControlError::TimedOut),
+    }
+}
+
+fn cache(cache: Option<pb::Cache>) -> Result<CacheStatus, ControlError> {
+    Ok(required(cache, "cache")?)
+}
+
+impl ControlClient {
+    /// Attaches to the engine at `socket`.
+    ///
+    /// # Errors
+    /// [`ControlError::NotRunning`] if nobody answers there.
+    pub async fn attach(socket: &Path) -> Result<Self, ControlError> {
+        let path = socket.to_owned();
+        let connector = service_fn(move |_| {
+            let path = path.clone();
+            async move { Ok::<_, io::Error>(TokioIo::new(UnixStream::connect(path).await?)) }
+        });
+        // The name is never resolved: the connector ignores it.
+        let channel = Endpoint::from_static("http://control.invalid").connect_with_connector(connector).await;
+        let channel = channel.map_err(|_| ControlError::NotRunning { socket: socket.to_owned() })?;
+        Ok(Self { stub: Stub::new(channel) })
+    }
+
+    /// How everything stands.
+    ///
+    /// # Errors
+    /// [`ControlError`], as of every call.
+    pub async fn status(&mut self) -> Result<Status, ControlError> {
+        Ok(Status::from_proto(within(ANSWER, self.stub.status(pb::StatusRequest {})).await?)?)
+    }
+
+    /// How everything stands, again and again; ends with the engine.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn watch(
+        &mut self,
+        interval: Duration,
+    ) -> Result<BoxStream<'static, Result<Status, ControlError>>, ControlError> {
+        let interval_ms = u32::try_from(interval.as_millis()).unwrap_or(u32::MAX);
+        let statuses = within(ANSWER, self.stub.watch(pb::WatchRequest { interval_ms })).await?;
+        Ok(statuses
+            .map(|status| match status {
+                Ok(status) => Ok(Status::from_proto(status)?),
+                Err(status) => Err(from_status(&status)),
+            })
+            .boxed())
+    }
+
+    /// Stops the engine; returns when it is unmounted and closed.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn stop(&mut self) -> Result<(), ControlError> {
+        within(STOP, self.stub.stop(pb::StopRequest {})).await.map(|pb::StopReply {}| ())
+    }
+
+    /// The engine's code.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn code(&mut self) -> Result<String, ControlError> {
+        Ok(within(ANSWER, self.stub.code(pb::CodeRequest {})).await?.code)
+    }
+
+    /// Saves a contact and looks for it.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn add_contact(&mut self, name: String, code: String) -> Result<ContactAdded, ControlError> {
+        let added = within(ANSWER, self.stub.add_contact(pb::AddContactRequest { name, code })).await?;
+        Ok(ContactAdded { name: added.name, code: added.code })
+    }
+
+    /// Calls a contact otherwise.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn rename_contact(&mut self, old: String, new: String) -> Result<(), ControlError> {
+        let call = self.stub.rename_contact(pb::RenameContactRequest { old, new });
+        within(ANSWER, call).await.map(|pb::RenameContactReply {}| ())
+    }
+
+    /// Forgets a contact.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn remove_contact(&mut self, name: String) -> Result<(), ControlError> {
+        let call = self.stub.remove_contact(pb::RemoveContactRequest { name });
+        within(ANSWER, call).await.map(|pb::RemoveContactReply {}| ())
+    }
+
+    /// Wants a session, and waits for it if told to.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn connect(
+        &mut self,
+        name: String,
+        wait: Option<Duration>,
+    ) -> Result<SessionStatus, ControlError> {
+        let wait_ms = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+        let limit = ANSWER.saturating_add(wait.unwrap_or_default());
+        let call = self.stub.connect_contact(pb::ConnectRequest { name, wait_ms });
+        Ok(required(within(limit, call).await?.session, "session")?)
+    }
+
+    /// Ends the session and wants none.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn disconnect(&mut self, name: String) -> Result<(), ControlError> {
+        let call = self.stub.disconnect_contact(pb::DisconnectRequest { name });
+        within(ANSWER, call).await.map(|pb::DisconnectReply {}| ())
+    }
+
+    /// Shares paths, which must be absolute.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn share(&mut self, request: ShareRequest) -> Result<Vec<Share>, ControlError> {
+        let reply = within(ANSWER, self.stub.share(request.to_proto())).await?;
+        Ok(shares_from(reply)?)
+    }
+
+    /// Withdraws a path, which must be absolute, from one contact or from all; answers what was withdrawn.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn unshare(&mut self, path: &Path, with: Option<String>) -> Result<Vec<Share>, ControlError> {
+        let call = self.stub.unshare(pb::UnshareRequest { path: path_to(path), with });
+        Ok(shares_from(within(ANSWER, call).await?)?)
+    }
+
+    /// Everything shared from here.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn shares(&mut self) -> Result<Vec<Share>, ControlError> {
+        Ok(shares_from(within(ANSWER, self.stub.shares(pb::SharesRequest {})).await?)?)
+    }
+
+    /// What a folder of the drive holds; without a path, the drive's top.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn list(&mut self, path: Option<&DrivePath>) -> Result<Vec<Listed>, ControlError> {
+        let call = self.stub.list(pb::ListRequest { path: drive_path_to(path) });
+        let mut pages = within(ANSWER, call).await?;
+        let mut listed = Vec::new();
+        loop {
+            let page =
+                tokio::time::timeout(ANSWER, pages.message()).await.map_err(|_| ControlError::TimedOut)?;
+            let Some(page) = page.map_err(|status| from_status(&status))? else { break };
+            for entry in page.entries {
+                listed.push(Listed::from_proto(entry)?);
+            }
+        }
+        Ok(listed)
+    }
+
+    /// Empties the cache, or drops what it has of a path.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn drop_cache(&mut self, path: Option<&DrivePath>) -> Result<CacheStatus, ControlError> {
+        let call = self.stub.drop_cache(pb::DropCacheRequest { path: drive_path_to(path) });
+        cache(within(ANSWER, call).await?.cache)
+    }
+
+    /// Sets and keeps the cache's limit, in bytes.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn limit_cache(&mut self, bytes: u64) -> Result<CacheStatus, ControlError> {
+        cache(within(ANSWER, self.stub.limit_cache(pb::LimitCacheRequest { bytes })).await?.cache)
+    }
+}

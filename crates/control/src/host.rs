@@ -1,0 +1,42 @@
+//! What can be asked of an engine.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use farhold_engine::commands::{ContactAdded, DrivePath, Listed, Share, ShareRequest};
+use farhold_engine::error::EngineError;
+use farhold_engine::status::{CacheStatus, SessionStatus, Status};
+
+/// An engine, as commands see it. Names are contacts' names.
+#[async_trait]
+pub trait Host: Send + Sync + 'static {
+    /// How everything stands.
+    async fn status(&self) -> Result<Status, EngineError>;
+    /// Stops the engine; returns when everything is unmounted and closed.
+    async fn stop(&self);
+    /// This engine's code.
+    fn code(&self) -> String;
+    /// Saves a contact and looks for it.
+    async fn add_contact(&self, name: &str, code: &str) -> Result<ContactAdded, EngineError>;
+    /// Calls a contact, and its folder, otherwise.
+    async fn rename_contact(&self, old: &str, new: &str) -> Result<(), EngineError>;
+    /// Forgets a contact with everything of it.
+    async fn remove_contact(&self, name: &str) -> Result<(), EngineError>;
+    /// Wants a session, and waits for it if told to.
+    async fn connect(&self, name: &str, wait: Option<Duration>) -> Result<SessionStatus, EngineError>;
+    /// Ends the session and wants none.
+    async fn disconnect(&self, name: &str) -> Result<(), EngineError>;
+    /// Shares paths with a contact.
+    async fn share(&self, request: ShareRequest) -> Result<Vec<Share>, EngineError>;
+    /// Withdraws a path from one contact, or from all; answers what was withdrawn.
+    async fn unshare(&self, path: PathBuf, with: Option<&str>) -> Result<Vec<Share>, EngineError>;
+    /// Everything shared from here.
+    async fn shares(&self) -> Result<Vec<Share>, EngineError>;
+    /// What a folder of the drive holds; without a path, the drive's top.
+    async fn list(&self, path: Option<DrivePath>) -> Result<Vec<Listed>, EngineError>;
+    /// Empties the cache, or drops what it has of a path.
+    async fn drop_cache(&self, path: Option<DrivePath>) -> Result<CacheStatus, EngineError>;
+    /// Sets and keeps the cache's limit, in bytes.
+    async fn limit_cache(&self, bytes: u64) -> Result<CacheStatus, EngineError>;
+}

@@ -1,0 +1,242 @@
+//! The socket's server: every call goes to the [`Host`], and nothing is decided here.
+
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use farhold_engine::commands::{Listed, ShareRequest};
+use farhold_engine::error::EngineError;
+use farhold_wire::proto::control as pb;
+use futures_util::stream::{self, BoxStream, StreamExt};
+use pb::control_server::{Control, ControlServer as Service};
+use tokio::net::UnixListener;
+use tokio::task::JoinHandle;
+use tokio_stream::wrappers::UnixListenerStream;
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Server;
+use tonic::{Request, Response, Status};
+
+use crate::convert::commands::{LISTED_AT_ONCE, drive_path_from, path_from, shares_to};
+use crate::convert::error::to_status;
+use crate::convert::{FromProto, ToProto};
+use crate::host::Host;
+
+/// Calls that one connection may have under way at once.
+const CALLS_AT_ONCE: usize = 64;
+/// Shortest interval of a watch: a status costs a little, and nobody reads faster.
+const LEAST_INTERVAL: Duration = Duration::from_millis(100);
+/// How long answers under way may take when the server stops.
+const DRAIN: Duration = Duration::from_secs(2);
+
+/// Why the socket cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// Somebody answers there.
+    #[error("an engine already answers at {}", socket.display())]
+    InUse {
+        /// The socket.
+        socket: PathBuf,
+    },
+    /// The file system would not.
+    #[error("cannot serve the control socket {}: {source}", socket.display())]
+    Io {
+        /// The socket.
+        socket: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Answers at a socket until stopped.
+#[derive(Debug)]
+pub struct ControlServer {
+    socket: PathBuf,
+    cancel: CancellationToken,
+    task: JoinHandle<Result<(), tonic::transport::Error>>,
+}
+
+impl ControlServer {
+    /// Serves `host` at `socket`, which only this user can open. A socket that nobody answers is replaced. Needs a
+    /// tokio runtime.
+    ///
+    /// # Errors
+    /// [`ServeError`].
+    pub fn start(socket: &Path, host: Arc<dyn Host>) -> Result<Self, ServeError> {
+        let listener = bind(socket)?;
+        let cancel = CancellationToken::new();
+        let service = Service::new(Adapter { host, cancel: cancel.clone() });
+        let serving = Server::builder()
+            .concurrency_limit_per_connection(CALLS_AT_ONCE)
+            .add_service(service)
+            .serve_with_incoming_shutdown(
+                UnixListenerStream::new(listener),
+                cancel.clone().cancelled_owned(),
+            );
+        Ok(Self { socket: socket.to_owned(), cancel, task: tokio::spawn(serving) })
+    }
+
+    /// Takes no more calls, lets those under way finish for 2 s, and removes the socket.
+    pub async fn stop(mut self) {
+        self.cancel.cancel();
+        match tokio::time::timeout(DRAIN, &mut self.task).await {
+            Ok(Ok(Ok(()))) => {}
+            Ok(Ok(Err(error))) => tracing::warn!("the control server ended with an error: {error}"),
+            Ok(Err(error)) => tracing::error!("the control server's task failed: {error}"),
+            Err(_) => self.task.abort(),
+        }
+        if let Err(error) = std::fs::remove_file(&self.socket) {
+            tracing::debug!("the control socket was not removed: {error}");
+        }
+    }
+}
+
+fn bind(socket: &Path) -> Result<UnixListener, ServeError> {
+    let io = |source| ServeError::Io { socket: socket.to_owned(), source };
+    match UnixStream::connect(socket) {
+        Ok(_) => return Err(ServeError::InUse { socket: socket.to_owned() }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        // Left behind by an engine that was killed.
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            std::fs::remove_file(socket).map_err(io)?;
+        }
+        Err(error) => return Err(io(error)),
+    }
+    let listener = UnixListener::bind(socket).map_err(io)?;
+    // Until here its folder, which is this user's alone, keeps others out.
+    std::fs::set_permissions(socket, PermissionsExt::from_mode(0o600)).map_err(io)?;
+    Ok(listener)
+}
+
+struct Adapter {
+    host: Arc<dyn Host>,
+    cancel: CancellationToken,
+}
+
+/// The answer to a command that has none but that it was done.
+fn done<R>(answer: Result<(), EngineError>, reply: R) -> Result<Response<R>, Status> {
+    answer.map(|()| Response::new(reply)).map_err(|error| to_status(&error))
+}
+
+#[tonic::async_trait]
+impl Control for Adapter {
+    type WatchStream = BoxStream<'static, Result<pb::StatusReply, Status>>;
+    type ListStream = BoxStream<'static, Result<pb::ListReply, Status>>;
+
+    async fn status(&self, _: Request<pb::StatusRequest>) -> Result<Response<pb::StatusReply>, Status> {
+        let status = self.host.status().await.map_err(|error| to_status(&error))?;
+        Ok(Response::new(status.to_proto()))
+    }
+
+    async fn watch(&self, request: Request<pb::WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
+        let wanted = Duration::from_millis(request.into_inner().interval_ms.into());
+        let mut interval = tokio::time::interval(wanted.max(LEAST_INTERVAL));
+        interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let statuses = stream::unfold((Arc::clone(&self.host), interval), |(host, mut interval)| async {
+            interval.tick().await;
+            let status = host.status().await;
+            Some((status.map(ToProto::to_proto).map_err(|error| to_status(&error)), (host, interval)))
+        });
+        Ok(Response::new(statuses.take_until(self.cancel.clone().cancelled_owned()).boxed()))
+    }
+
+    async fn stop(&self, _: Request<pb::StopRequest>) -> Result<Response<pb::StopReply>, Status> {
+        self.host.stop().await;
+        Ok(Response::new(pb::StopReply {}))
+    }
+
+    async fn code(&self, _: Request<pb::CodeRequest>) -> Result<Response<pb::CodeReply>, Status> {
+        Ok(Response::new(pb::CodeReply { code: self.host.code() }))
+    }
+
+    async fn add_contact(
+        &self,
+        request: Request<pb::AddContactRequest>,
+    ) -> Result<Response<pb::AddContactReply>, Status> {
+        let pb::AddContactRequest { name, code } = request.into_inner();
+        let added = self.host.add_contact(&name, &code).await;
+        let added = added.map_err(|error| to_status(&error))?;
+        Ok(Response::new(pb::AddContactReply { name: added.name, code: added.code }))
+    }
+
+    async fn rename_contact(
+        &self,
+        request: Request<pb::RenameContactRequest>,
+    ) -> Result<Response<pb::RenameContactReply>, Status> {
+        let pb::RenameContactRequest { old, new } = request.into_inner();
+        done(self.host.rename_contact(&old, &new).await, pb::RenameContactReply {})
+    }
+
+    async fn remove_contact(
+        &self,
+        request: Request<pb::RemoveContactRequest>,
+    ) -> Result<Response<pb::RemoveContactReply>, Status> {
+        done(self.host.remove_contact(&request.into_inner().name).await, pb::RemoveContactReply {})
+    }
+
+    async fn connect_contact(
+        &self,
+        request: Request<pb::ConnectRequest>,
+    ) -> Result<Response<pb::ConnectReply>, Status> {
+        let pb::ConnectRequest { name, wait_ms } = request.into_inner();
+        let session = self.host.connect(&name, wait_ms.map(Duration::from_millis)).await;
+        let session = session.map_err(|error| to_status(&error))?;
+        Ok(Response::new(pb::ConnectReply { session: Some(session.to_proto()) }))
+    }
+
+    async fn disconnect_contact(
+        &self,
+        request: Request<pb::DisconnectRequest>,
+    ) -> Result<Response<pb::DisconnectReply>, Status> {
+        done(self.host.disconnect(&request.into_inner().name).await, pb::DisconnectReply {})
+    }
+
+    async fn share(&self, request: Request<pb::ShareRequest>) -> Result<Response<pb::SharesReply>, Status> {
+        let shares = self.host.share(ShareRequest::from_proto(request.into_inner())?).await;
+        Ok(Response::new(shares_to(shares.map_err(|error| to_status(&error))?)))
+    }
+
+    async fn unshare(
+        &self,
+        request: Request<pb::UnshareRequest>,
+    ) -> Result<Response<pb::SharesReply>, Status> {
+        let pb::UnshareRequest { path, with } = request.into_inner();
+        let shares = self.host.unshare(path_from(path)?, with.as_deref()).await;
+        Ok(Response::new(shares_to(shares.map_err(|error| to_status(&error))?)))
+    }
+
+    async fn shares(&self, _: Request<pb::SharesRequest>) -> Result<Response<pb::SharesReply>, Status> {
+        Ok(Response::new(shares_to(self.host.shares().await.map_err(|error| to_status(&error))?)))
+    }
+
+    async fn list(&self, request: Request<pb::ListRequest>) -> Result<Response<Self::ListStream>, Status> {
+        let path = drive_path_from(request.into_inner().path)?;
+        let listed = self.host.list(path).await.map_err(|error| to_status(&error))?;
+        Ok(Response::new(pages(listed)))
+    }
+
+    async fn drop_cache(
+        &self,
+        request: Request<pb::DropCacheRequest>,
+    ) -> Result<Response<pb::DropCacheReply>, Status> {
+        let path = drive_path_from(request.into_inner().path)?;
+        let cache = self.host.drop_cache(path).await.map_err(|error| to_status(&error))?;
+        Ok(Response::new(pb::DropCacheReply { cache: Some(cache.to_proto()) }))
+    }
+
+    async fn limit_cache(
+        &self,
+        request: Request<pb::LimitCacheRequest>,
+    ) -> Result<Response<pb::LimitCacheReply>, Status> {
+        let cache =
+            self.host.limit_cache(request.into_inner().bytes).await.map_err(|error| to_status(&error))?;
+        Ok(Response::new(pb::LimitCacheReply { cache: Some(cache.to_proto()) }))
+    }
+}
+
+fn pages(listed: Vec<Listed>) -> BoxStream<'static, Result<pb::ListReply, Status>> {
+    let entries = stream::iter(listed).map(ToProto::to_proto);
+    entries.chunks(LISTED_AT_ONCE).map(|entries| Ok(pb::ListReply { entries })).boxed()
+}

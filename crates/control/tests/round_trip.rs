@@ -1,0 +1,292 @@
+//! Client and server over a real socket, with a host that only remembers what it was asked.
+
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use farhold_control::{ControlClient, ControlError, ControlServer, Host, ServeError};
+use farhold_engine::commands::{ContactAdded, DrivePath, Listed, ListedKind, Share, ShareRequest};
+use farhold_engine::contacts::ContactError;
+use farhold_engine::error::{EngineError, ErrorClass};
+use farhold_engine::status::{
+    CacheStatus, ContactStatus, IdentityStatus, LaneStatus, LatencySummary, MountStateName, MountStatus,
+    NetworkStatus, PairingState, SecretStore, SeekStatus, SessionStateName, SessionStatus, Status,
+    WireStatus,
+};
+use farhold_wire::{Name, Timestamp};
+use futures_util::StreamExt;
+use tempfile::TempDir;
+
+#[derive(Default)]
+struct Fake {
+    asked: Mutex<Vec<String>>,
+}
+
+impl Fake {
+    fn note(&self, what: impl Into<String>) {
+        self.asked.lock().unwrap().push(what.into());
+    }
+
+    fn asked(&self) -> Vec<String> {
+        std::mem::take(&mut self.asked.lock().unwrap())
+    }
+}
+
+fn unknown(name: &str) -> EngineError {
+    EngineError::Contact(ContactError::Unknown { name: name.to_owned() })
+}
+
+fn name(text: &str) -> Name {
+    Name::new(text.as_bytes().to_vec()).unwrap()
+}
+
+fn session() -> SessionStatus {
+    SessionStatus {
+        state: SessionStateName::Connected,
+        path: Some("direct".into()),
+        lanes: vec![LaneStatus {
+            id: 3,
+            class: "bulk".into(),
+            transport: "tcp".into(),
+            path: "direct".into(),
+            bytes_in: 7,
+            bytes_out: 8,
+            missing: Some("refused".into()),
+        }],
+        rtt_ms: Some(201.5),
+        epoch: Some(4),
+        reason: None,
+    }
+}
+
+fn status() -> Status {
+    let latency = LatencySummary { count: 4, p50_ms: 230.0, p95_ms: 235.5, max_ms: 240.0 };
+    Status {
+        identity: IdentityStatus { code: "code".into(), secrets: SecretStore::File },
+        contacts: vec![ContactStatus {
+            name: "ben".into(),
+            code: "other".into(),
+            pairing: PairingState::Provisional,
+            present: Some(true),
+            wanted: true,
+            session: session(),
+            words: Some("one two".into()),
+        }],
+        mount: Some(MountStatus {
+            point: "/home/u/Farhold".into(),
+            state: MountStateName::Failed,
+            reason: Some("no FUSE".into()),
+        }),
+        cache: CacheStatus { limit: 1, used: 2, hits: 3, misses: 4, served: 5, fetched: 6 },
+        wire: WireStatus { received: 10, sent: 11 },
+        seek: SeekStatus { idle: latency, loaded: LatencySummary::default() },
+        transfers: vec![],
+        network: NetworkStatus { relay: Some("relay:7480".into()), listen: Some(4000) },
+    }
+}
+
+fn listed(count: usize) -> Vec<Listed> {
+    let one = |index| Listed {
+        name: name(&format!("entry {index}")),
+        kind: ListedKind::File,
+        size: index,
+        modified: Timestamp { seconds: 1, nanos: 2 },
+        mode: 0o600,
+    };
+    (0..count as u64).map(one).collect()
+}
+
+#[async_trait]
+impl Host for Fake {
+    async fn status(&self) -> Result<Status, EngineError> {
+        Ok(status())
+    }
+
+    async fn stop(&self) {
+        self.note("stop");
+    }
+
+    fn code(&self) -> String {
+        "the code".into()
+    }
+
+    async fn add_contact(&self, name: &str, code: &str) -> Result<ContactAdded, EngineError> {
+        Ok(ContactAdded { name: name.to_owned(), code: code.to_owned() })
+    }
+
+    async fn rename_contact(&self, old: &str, new: &str) -> Result<(), EngineError> {
+        self.note(format!("rename {old} {new}"));
+        Ok(())
+    }
+
+    async fn remove_contact(&self, name: &str) -> Result<(), EngineError> {
+        Err(unknown(name))
+    }
+
+    async fn connect(&self, name: &str, wait: Option<Duration>) -> Result<SessionStatus, EngineError> {
+        self.note(format!("connect {name} {wait:?}"));
+        Ok(session())
+    }
+
+    async fn disconnect(&self, name: &str) -> Result<(), EngineError> {
+        self.note(format!("disconnect {name}"));
+        Ok(())
+    }
+
+    async fn share(&self, request: ShareRequest) -> Result<Vec<Share>, EngineError> {
+        self.note(format!("{request:?}"));
+        self.shares().await
+    }
+
+    async fn unshare(&self, path: PathBuf, with: Option<&str>) -> Result<Vec<Share>, EngineError> {
+        self.note(format!("unshare {} {with:?}", path.display()));
+        Ok(vec![])
+    }
+
+    async fn shares(&self) -> Result<Vec<Share>, EngineError> {
+        let path = PathBuf::from("/data/Pictures");
+        Ok(vec![Share { path, with: "ben".into(), name: name("Pictures"), writable: true, available: false }])
+    }
+
+    async fn list(&self, path: Option<DrivePath>) -> Result<Vec<Listed>, EngineError> {
+        match path {
+            None => Ok(vec![]),
+            Some(path) => Ok(listed(path.below.len() * 5000)),
+        }
+    }
+
+    async fn drop_cache(&self, path: Option<DrivePath>) -> Result<CacheStatus, EngineError> {
+        self.note(format!("drop {}", path.map_or("all".into(), |path| path.to_string())));
+        Ok(status().cache)
+    }
+
+    async fn limit_cache(&self, bytes: u64) -> Result<CacheStatus, EngineError> {
+        Ok(CacheStatus { limit: bytes, ..status().cache })
+    }
+}
+
+struct Fixture {
+    temp: TempDir,
+    fake: Arc<Fake>,
+    server: ControlServer,
+}
+
+impl Fixture {
+    fn start() -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        let fake = Arc::new(Fake::default());
+        let server = ControlServer::start(&temp.path().join("control.sock"), fake.clone()).unwrap();
+        Self { temp, fake, server }
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.temp.path().join("control.sock")
+    }
+
+    async fn client(&self) -> ControlClient {
+        ControlClient::attach(&self.socket()).await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn every_command_takes_and_answers_what_the_host_does() {
+    let fixture = Fixture::start();
+    let mut client = fixture.client().await;
+    assert_eq!(client.status().await.unwrap(), status());
+    assert_eq!(client.code().await.unwrap(), "the code");
+    let added = client.add_contact("ben".into(), "xyz".into()).await.unwrap();
+    assert_eq!((added.name.as_str(), added.code.as_str()), ("ben", "xyz"));
+    client.rename_contact("ben".into(), "Ben".into()).await.unwrap();
+    assert_eq!(client.connect("ben".into(), Some(Duration::from_secs(3))).await.unwrap(), session());
+    client.connect("ben".into(), None).await.unwrap();
+    client.disconnect("ben".into()).await.unwrap();
+    client.drop_cache(Some(&DrivePath { contact: "ben".into(), below: vec![name("a")] })).await.unwrap();
+    client.drop_cache(None).await.unwrap();
+    client.unshare("/x".as_ref(), None).await.unwrap();
+    client.stop().await.unwrap();
+    assert_eq!(
+        fixture.fake.asked(),
+        [
+            "rename ben Ben",
+            "connect ben Some(3s)",
+            "connect ben None",
+            "disconnect ben",
+            "drop ben/a",
+            "drop all",
+            "unshare /x None",
+            "stop"
+        ]
+    );
+    assert_eq!(client.limit_cache(9).await.unwrap().limit, 9);
+    let request =
+        ShareRequest { paths: vec!["/a".into(), "/b".into()], with: None, name: None, writable: true };
+    assert_eq!(client.share(request.clone()).await.unwrap(), client.shares().await.unwrap());
+    assert_eq!(fixture.fake.asked(), [format!("{request:?}")]);
+    fixture.server.stop().await;
+}
+
+#[tokio::test]
+async fn long_listings_come_whole_and_in_order() {
+    let fixture = Fixture::start();
+    let mut client = fixture.client().await;
+    assert_eq!(client.list(None).await.unwrap(), []);
+    let path = DrivePath { contact: "ben".into(), below: vec![name("a"), name("b")] };
+    assert_eq!(client.list(Some(&path)).await.unwrap(), listed(10_000));
+    fixture.server.stop().await;
+}
+
+#[tokio::test]
+async fn errors_keep_their_class_and_words() {
+    let fixture = Fixture::start();
+    let mut client = fixture.client().await;
+    let error = client.remove_contact("nobody".into()).await.unwrap_err();
+    assert_eq!(error.class(), ErrorClass::NotFound);
+    assert_eq!(error.to_string(), unknown("nobody").to_string());
+    let relative = ShareRequest { paths: vec!["a".into()], with: None, name: None, writable: false };
+    assert_eq!(client.share(relative).await.unwrap_err().class(), ErrorClass::Usage);
+    fixture.server.stop().await;
+}
+
+#[tokio::test]
+async fn a_watch_goes_on_until_the_server_stops() {
+    let fixture = Fixture::start();
+    let mut client = fixture.client().await;
+    let mut statuses = client.watch(Duration::from_millis(1)).await.unwrap();
+    for _ in 0..3 {
+        assert_eq!(statuses.next().await.unwrap().unwrap(), status());
+    }
+    fixture.server.stop().await;
+    let rest = tokio::time::timeout(Duration::from_secs(10), statuses.collect::<Vec<_>>());
+    rest.await.expect("the stream ends with the server");
+}
+
+#[tokio::test]
+async fn the_socket_is_private_and_goes_with_the_server() {
+    let fixture = Fixture::start();
+    let mode = std::fs::metadata(fixture.socket()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let second = ControlServer::start(&fixture.socket(), fixture.fake.clone());
+    assert!(matches!(second, Err(ServeError::InUse { .. })));
+    let socket = fixture.socket();
+    fixture.server.stop().await;
+    assert!(!socket.exists());
+    let gone = ControlClient::attach(&socket).await.unwrap_err();
+    assert!(matches!(gone, ControlError::NotRunning { .. }));
+    assert_eq!(gone.class(), ErrorClass::NotRunning);
+}
+
+#[tokio::test]
+async fn a_socket_that_nobody_answers_is_replaced() {
+    let temp = tempfile::tempdir().unwrap();
+    let socket = temp.path().join("control.sock");
+    drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
+    assert!(socket.exists());
+    assert!(ControlClient::attach(&socket).await.is_err());
+    let server = ControlServer::start(&socket, Arc::new(Fake::default())).unwrap();
+    ControlClient::attach(&socket).await.unwrap();
+    server.stop().await;
+}
