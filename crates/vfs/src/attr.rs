@@ -4,6 +4,8 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 
+use crate::known::Target;
+
 /// One file, folder or link of the drive: the same as long as the object is, never used again for another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u64);
@@ -47,17 +49,24 @@ pub struct Attr {
     pub kind: NodeKind,
     /// Bytes of content; of a link, of its target; 0 of a folder.
     pub size: u64,
+    /// Bytes that it takes on its disk, as far as that is known here.
+    pub allocated: u64,
     /// Permission bits, 0 to 0o777.
     pub mode: u16,
     /// Whom it belongs to.
     pub owner: Owner,
+    /// Last read. Of what is another's, the last change: reads are not told.
+    pub accessed: SystemTime,
     /// Last change of content.
     pub modified: SystemTime,
-    /// Names it has: 0 once it is removed or replaced while open.
+    /// Last change of anything. Of what is another's, of its content.
+    pub changed: SystemTime,
+    /// Names it has: 0 once it is removed or replaced while open; 1 for every folder, which tells programs not to
+    /// infer its number of folders from it.
     pub links: u32,
 }
 
-/// One entry of a folder, as listed.
+/// One entry of a folder, as listed: `.` and `..` first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirEntry {
     /// Its name, as bytes without `/` and NUL.
@@ -68,8 +77,7 @@ pub struct DirEntry {
     pub kind: NodeKind,
     /// Where the listing goes on after this entry.
     pub next: u64,
-    /// Its attributes, unless they may have changed since the folder was listed.
-    pub attr: Option<Attr>,
+    pub(crate) target: Target,
 }
 
 /// Room on a disk, in bytes.

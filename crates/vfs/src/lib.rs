@@ -5,9 +5,20 @@
 //! adapter in `mount`.
 
 mod attr;
+mod drive;
 mod error;
 mod invalidation;
+mod known;
+mod link;
+mod names;
+mod peer;
+mod slots;
 
 pub use attr::{Attr, DirEntry, DiskSpace, Handle, NodeId, NodeKind, OpenFile, OpenMode, Owner};
+pub use drive::{Drive, DriveConfig, DriveError};
 pub use error::VfsError;
 pub use invalidation::{Invalidation, Invalidations};
+pub use peer::{ContactView, PeerError, PeerTree};
+
+/// Requests that a system lets wait for the drive in the background, over all contacts.
+pub const BACKGROUND_SLOTS: usize = 512;
