@@ -110,3 +110,18 @@ pub struct OpenFile {
     /// The content is the one that the node's previous open saw, so what the system cached of it still holds.
     pub keep_cache: bool,
 }
+
+/// What somebody wants to change through the drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// Make something in a folder.
+    Create,
+    /// Remove or rename something in a folder.
+    Remove,
+    /// The content or attributes of a node.
+    Content,
+    /// The owner of a node.
+    Owner,
+    /// Give a node another name beside its own.
+    Link,
+}

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use farhold_catalog::{CatalogError, ContactId, Home, Name, Nodes, TreeEvent};
 use tokio_util::sync::CancellationToken;
 
-use crate::attr::{Attr, DirEntry, DiskSpace, Handle, NodeId, OpenFile, OpenMode};
+use crate::attr::{Attr, Change, DirEntry, DiskSpace, Handle, NodeId, OpenFile, OpenMode};
 use crate::error::VfsError;
 use crate::invalidation::Invalidations;
 use crate::peer::ContactView;
@@ -147,6 +147,27 @@ impl Drive {
         _cookie: u64,
         _count: usize,
     ) -> Result<Vec<DirEntry>, VfsError> {
+        unimplemented!()
+    }
+
+    /// The same with attributes, without entries that are gone since the folder was listed. Whoever passes some of
+    /// these on to the system has to [`refer`](Self::refer) to them.
+    pub async fn readdirplus(
+        &self,
+        _folder: Handle,
+        _cookie: u64,
+        _count: usize,
+    ) -> Result<Vec<(DirEntry, Attr)>, VfsError> {
+        unimplemented!()
+    }
+
+    /// The system is told the nodes of these entries once more (`.` and `..` do not count).
+    pub fn refer<'a>(&self, _entries: impl Iterator<Item = &'a DirEntry>) {
+        unimplemented!()
+    }
+
+    /// Why a change of `node`, or of an entry in it, is refused. All are, by now.
+    pub fn refusal(&self, _node: NodeId, _change: Change) -> VfsError {
         unimplemented!()
     }
 

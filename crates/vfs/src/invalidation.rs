@@ -67,7 +67,9 @@ impl Invalidations {
             queue.dropped += 1;
             // Once per flood, not once per message.
             if queue.dropped == 1 {
-                tracing::warn!("the system takes invalidations too slowly; some are left to their time to live");
+                tracing::warn!(
+                    "the system takes invalidations too slowly; some are left to their time to live"
+                );
             }
             return;
         }

@@ -45,7 +45,9 @@ impl Target {
     pub(crate) fn contact(&self) -> Option<ContactId> {
         match *self {
             Self::Top => None,
-            Self::Contact(contact) | Self::Mine { contact, .. } | Self::Theirs { contact, .. } => Some(contact),
+            Self::Contact(contact) | Self::Mine { contact, .. } | Self::Theirs { contact, .. } => {
+                Some(contact)
+            }
         }
     }
 }

@@ -14,7 +14,7 @@ mod names;
 mod peer;
 mod slots;
 
-pub use attr::{Attr, DirEntry, DiskSpace, Handle, NodeId, NodeKind, OpenFile, OpenMode, Owner};
+pub use attr::{Attr, Change, DirEntry, DiskSpace, Handle, NodeId, NodeKind, OpenFile, OpenMode, Owner};
 pub use drive::{Drive, DriveConfig, DriveError};
 pub use error::VfsError;
 pub use invalidation::{Invalidation, Invalidations};

@@ -1,0 +1,236 @@
+//! A mount from its start to its end.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use farhold_vfs::{Drive, Invalidations};
+use fuser::{Config, Session, SessionACL};
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::adapter::Adapter;
+use super::attach::{self, Detach, DetachError};
+use super::error::MountError;
+use super::holders::{self, Holder};
+use super::limits::request_limit;
+use super::mountinfo::{self, MountEntry};
+use super::requests::Requests;
+use super::{notify, point, repair, watch};
+
+/// Threads that read requests from the kernel. They only decode and start tasks; the second is there for when the
+/// first waits for a processor.
+const READERS: usize = 2;
+/// How long each of the things that [`Mount::stop`] waits for may take.
+const END_LIMIT: Duration = Duration::from_secs(2);
+
+/// Where and how the drive is mounted.
+#[derive(Debug, Clone)]
+pub struct MountOptions {
+    /// The mount point; made if it is missing, refused if it holds anything.
+    pub point: PathBuf,
+    /// Whether other users of this machine may use the drive, as far as the modes of its files allow. An ordinary
+    /// user needs `user_allow_other` in `/etc/fuse.conf` for it.
+    pub allow_other: bool,
+}
+
+/// How a mount ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Stopped {
+    /// Who still used it; it was taken out of the tree of files nevertheless.
+    pub holders: Vec<Holder>,
+}
+
+/// A mounted drive. [`stop`](Self::stop) unmounts it and waits; dropping it unmounts it without waiting.
+#[derive(Debug)]
+pub struct Mount {
+    entry: MountEntry,
+    invalidations: Invalidations,
+    requests: Arc<Requests>,
+    /// Refuses all requests.
+    stop: CancellationToken,
+    ends: Ends,
+    watcher: JoinHandle<()>,
+    stopped: bool,
+}
+
+/// Cancelled when each of them has ended.
+#[derive(Debug, Clone)]
+struct Ends {
+    /// The mount is no longer in the tree of files.
+    gone: CancellationToken,
+    /// The threads that read requests.
+    readers: CancellationToken,
+    /// The thread that tells the kernel what to forget.
+    notifier: CancellationToken,
+}
+
+/// Removes what is dead at `point`: mounts of a Farhold that was killed. Gives back how many there were.
+///
+/// # Errors
+/// [`MountError::InUse`] if a living drive is mounted there, [`MountError::Foreign`] if anything else is.
+pub async fn repair_stale(point: &Path) -> Result<usize, MountError> {
+    let point = point.to_owned();
+    blocking(move || repair::take_away_dead(&point::resolve(&point)?)).await
+}
+
+impl Mount {
+    /// Mounts `drive`, after removing a dead mount of an earlier run. Must be called in a tokio runtime, which then
+    /// also serves the requests.
+    ///
+    /// # Errors
+    /// [`MountError`]; nothing is mounted then.
+    pub async fn start(drive: Arc<Drive>, options: MountOptions) -> Result<Self, MountError> {
+        let stop = CancellationToken::new();
+        let guard = stop.clone().drop_guard();
+        let requests = Arc::new(Requests::new(Handle::current(), request_limit(), stop.clone()));
+        let invalidations = drive.invalidations();
+        let adapter = Adapter::new(drive, Arc::clone(&requests));
+        let (entry, ends) = {
+            let invalidations = invalidations.clone();
+            blocking(move || mount(adapter, &options, invalidations)).await?
+        };
+        tracing::info!("the drive is mounted");
+        tracing::debug!(point = %entry.point.display(), "mount point");
+        let watcher = tokio::spawn(watch::until_gone(entry.clone(), ends.gone.clone()));
+        guard.disarm();
+        Ok(Self { entry, invalidations, requests, stop, ends, watcher, stopped: false })
+    }
+
+    /// Where it is mounted: absolute, without links.
+    pub fn point(&self) -> &Path {
+        &self.entry.point
+    }
+
+    /// Waits until the mount is gone because somebody else unmounted it. [`stop`](Self::stop) is still due then.
+    pub async fn gone(&self) {
+        self.ends.gone.cancelled().await;
+    }
+
+    /// Unmounts: no more notifications, waiting requests fail with ENOTCONN, then the mount is taken away, if it is
+    /// busy from the tree of files first and from those who use it when they let go.
+    ///
+    /// # Errors
+    /// [`MountError::StillMounted`] if the system refuses.
+    pub async fn stop(mut self) -> Result<Stopped, MountError> {
+        self.stopped = true;
+        self.invalidations.close();
+        self.stop.cancel();
+        self.watcher.abort();
+        if tokio::time::timeout(END_LIMIT, self.requests.ended()).await.is_err() {
+            tracing::warn!("requests on the drive are still being answered");
+        }
+        let entry = self.entry.clone();
+        let stopped = blocking(move || unmount(&entry)).await?;
+        for (ended, thread) in [(&self.ends.readers, "readers"), (&self.ends.notifier, "notifier")] {
+            if tokio::time::timeout(END_LIMIT, ended.cancelled()).await.is_err() {
+                tracing::warn!(thread, "a thread of the mount has not ended yet");
+            }
+        }
+        tracing::info!("the drive is unmounted");
+        Ok(stopped)
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        if self.stopped {
+            return;
+        }
+        self.invalidations.close();
+        self.stop.cancel();
+        self.watcher.abort();
+        if let Err(error) = unmount(&self.entry) {
+            tracing::error!(%error, "the drive stays mounted");
+        }
+    }
+}
+
+/// Runs `work` on a thread that may block.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, MountError> + Send + 'static,
+) -> Result<T, MountError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(outcome) => outcome,
+        Err(panic) => Err(MountError::Kernel { source: io::Error::other(panic) }),
+    }
+}
+
+/// Mounts, agrees with the kernel on what both can, and starts the threads.
+fn mount(
+    adapter: Adapter,
+    options: &MountOptions,
+    invalidations: Invalidations,
+) -> Result<(MountEntry, Ends), MountError> {
+    let kernel = |source| MountError::Kernel { source };
+    let point = point::prepare(&options.point)?;
+    let device = attach::attach(&point, options.allow_other)?;
+    let entry = mountinfo::topmost(&point).map_err(kernel)?;
+    let Some(entry) = entry.filter(|entry| entry.kind == attach::KIND) else {
+        return Err(MountError::Refused { reason: "the mount is not in the mount table".to_owned() });
+    };
+    let ends = serve(adapter, device, options.allow_other, invalidations).inspect_err(|_| {
+        if let Err(error) = unmount(&entry) {
+            tracing::error!(%error, "the drive stays mounted");
+        }
+    });
+    Ok((entry, ends.map_err(kernel)?))
+}
+
+fn serve(
+    adapter: Adapter,
+    device: std::os::fd::OwnedFd,
+    allow_other: bool,
+    invalidations: Invalidations,
+) -> io::Result<Ends> {
+    let acl = if allow_other { SessionACL::All } else { SessionACL::Owner };
+    let mut config = Config::default();
+    config.acl = acl;
+    config.n_threads = Some(READERS);
+    let session = Session::from_fd(adapter, device, acl, config)?;
+    let notifier = notify::spawn(invalidations, session.notifier())?;
+    let ends = Ends { gone: CancellationToken::new(), readers: CancellationToken::new(), notifier };
+    let guards = [ends.gone.clone().drop_guard(), ends.readers.clone().drop_guard()];
+    thread::Builder::new().name("farhold-fuse".to_owned()).spawn(move || {
+        if let Err(error) = session.run() {
+            tracing::warn!(%error, "the kernel ended the mount");
+        }
+        drop(guards);
+    })?;
+    Ok(ends)
+}
+
+/// Takes the mount away, unless somebody did so already.
+fn unmount(entry: &MountEntry) -> Result<Stopped, MountError> {
+    let failed = |reason| MountError::StillMounted { point: entry.point.clone(), reason };
+    let topmost = mountinfo::topmost(&entry.point).map_err(|error| failed(error.to_string()))?;
+    // What is there may be another one by now.
+    if topmost.is_none_or(|topmost| topmost.id != entry.id || topmost.minor != entry.minor) {
+        return Ok(Stopped::default());
+    }
+    match attach::detach(&entry.point, Detach::Idle) {
+        Ok(()) | Err(DetachError::NotMounted) => return Ok(Stopped::default()),
+        Err(DetachError::Busy) => {}
+        Err(DetachError::Failed(reason)) => return Err(failed(reason)),
+    }
+    let holders = holders::find(&entry.point);
+    let pids: Vec<u32> = holders.iter().map(|holder| holder.pid).collect();
+    tracing::warn!(?pids, "the drive is unmounted while programs use it");
+    tracing::debug!(?holders, "these");
+    match attach::detach(&entry.point, Detach::Lazily) {
+        Ok(()) | Err(DetachError::NotMounted) => {}
+        Err(DetachError::Busy) => return Err(failed("busy".to_owned())),
+        Err(DetachError::Failed(reason)) => return Err(failed(reason)),
+    }
+    // Ends what the holders still do with it, and with that the threads. Without this file (its file system is not
+    // mounted everywhere) that happens when they let go.
+    let abort = format!("/sys/fs/fuse/connections/{}/abort", entry.minor);
+    if let Err(error) = fs::write(abort, "1") {
+        tracing::debug!(%error, "the connection to the kernel ends when nobody uses it");
+    }
+    Ok(Stopped { holders })
+}
