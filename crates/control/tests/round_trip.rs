@@ -1,7 +1,7 @@
 //! Client and server over a real socket, with a host that only remembers what it was asked.
 
-
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use farhold_control::{ControlClient, ControlError, ControlServer, Host, ServeError};
-use farhold_engine::commands::{ContactAdded, DrivePath, Listed, ListedKind, Share, ShareRequest};
+use farhold_engine::commands::{
+    ContactAdded, DrivePath, Listed, ListedKind, Share, ShareRequest, ShareState,
+};
 use farhold_engine::contacts::ContactError;
 use farhold_engine::error::{EngineError, ErrorClass};
 use farhold_engine::status::{
@@ -49,7 +51,7 @@ fn session() -> SessionStatus {
         state: SessionStateName::Connected,
         path: Some("direct".into()),
         lanes: vec![LaneStatus {
-            id: 3,
+            id: Some(3),
             class: "bulk".into(),
             transport: "tcp".into(),
             path: "direct".into(),
@@ -149,7 +151,15 @@ impl Host for Fake {
 
     async fn shares(&self) -> Result<Vec<Share>, EngineError> {
         let path = PathBuf::from("/data/Pictures");
-        Ok(vec![Share { path, with: "ben".into(), name: name("Pictures"), writable: true, available: false }])
+        let share = Share {
+            path,
+            with: "ben".into(),
+            name: name("Pictures"),
+            writable: true,
+            state: ShareState::Unavailable,
+            entries: 12,
+        };
+        Ok(vec![share])
     }
 
     async fn list(&self, path: Option<DrivePath>) -> Result<Vec<Listed>, EngineError> {

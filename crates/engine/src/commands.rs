@@ -99,7 +99,21 @@ pub struct Share {
     /// Whether the contact may write below it.
     pub writable: bool,
     /// Whether it can be reached now.
-    pub available: bool,
+    pub state: ShareState,
+    /// Entries known, the shared one included.
+    pub entries: u64,
+}
+
+/// Whether a share can be reached and is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShareState {
+    /// Its first scan is under way; the contact sees it afterwards.
+    Scanning,
+    /// The contact sees it.
+    Ready,
+    /// It is missing, unreadable or on another device than it was.
+    Unavailable,
 }
 
 /// What something in the drive is.

@@ -107,8 +107,8 @@ pub enum SessionStateName {
 /// One lane of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LaneStatus {
-    /// Its number.
-    pub id: u32,
+    /// Its number; the control lane has none.
+    pub id: Option<u32>,
     /// `control`, `urgent` or `bulk`.
     pub class: String,
     /// `tcp`.

@@ -5,7 +5,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use farhold_engine::commands::{DrivePath, Listed, ListedKind, Share, ShareRequest};
+use farhold_engine::commands::{DrivePath, Listed, ListedKind, Share, ShareRequest, ShareState};
 use farhold_wire::{Name, Timestamp};
 
 use super::{FromProto, Malformed, ToProto, all, pb};
@@ -71,12 +71,18 @@ impl ToProto for Share {
     type Message = pb::Share;
 
     fn to_proto(self) -> pb::Share {
+        let state = match self.state {
+            ShareState::Scanning => pb::ShareState::Scanning,
+            ShareState::Ready => pb::ShareState::Ready,
+            ShareState::Unavailable => pb::ShareState::Unavailable,
+        };
         pb::Share {
             path: path_to(&self.path),
             with: self.with,
             name: name_to(&self.name),
             writable: self.writable,
-            available: self.available,
+            state: state.into(),
+            entries: self.entries,
         }
     }
 }
@@ -85,12 +91,19 @@ impl FromProto for Share {
     type Message = pb::Share;
 
     fn from_proto(share: pb::Share) -> Result<Self, Malformed> {
+        let state = match share.state() {
+            pb::ShareState::Scanning => ShareState::Scanning,
+            pb::ShareState::Ready => ShareState::Ready,
+            pb::ShareState::Unavailable => ShareState::Unavailable,
+            pb::ShareState::Unspecified => return Err(Malformed("share state")),
+        };
         Ok(Self {
             path: path_from(share.path)?,
             with: share.with,
             name: name_from(share.name)?,
             writable: share.writable,
-            available: share.available,
+            state,
+            entries: share.entries,
         })
     }
 }

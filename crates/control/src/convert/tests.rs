@@ -2,7 +2,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use farhold_engine::commands::{DrivePath, Listed, ListedKind, Share, ShareRequest};
+use farhold_engine::commands::{DrivePath, Listed, ListedKind, Share, ShareRequest, ShareState};
 use farhold_engine::status::Status;
 use farhold_wire::{Name, Timestamp};
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ proptest! {
     fn paths_and_names_survive_byte_for_byte(
         path in path(), name in name(), below in prop::collection::vec(name(), 0..4), writable: bool,
     ) {
-        let share = Share { path: path.clone(), with: "ben".into(), name: name.clone(), writable, available: !writable };
+        let share = Share { path: path.clone(), with: "ben".into(), name: name.clone(), writable, state: ShareState::Scanning, entries: 3 };
         prop_assert_eq!(shares_from(shares_to(vec![share.clone()])), Ok(vec![share]));
 
         let request =
@@ -46,6 +46,7 @@ fn what_lacks_something_is_refused() {
     assert_eq!(drive_path_from(Some("/".into())), Err(Malformed("path in the drive")));
     assert_eq!(Listed::from_proto(pb::Listed::default()), Err(Malformed("kind")));
     assert_eq!(Status::from_proto(pb::StatusReply::default()), Err(Malformed("wire")));
-    let unnamed = pb::Share { path: "/a".into(), ..pb::Share::default() };
+    let unnamed =
+        pb::Share { path: "/a".into(), state: pb::ShareState::Ready.into(), ..pb::Share::default() };
     assert_eq!(Share::from_proto(unnamed), Err(Malformed("name")));
 }
