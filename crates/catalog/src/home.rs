@@ -115,11 +115,7 @@ impl Home {
     }
 
     /// My own view: one entry; a root has the name and right that `contact` is given.
-    pub async fn entry(
-        &self,
-        _contact: ContactId,
-        _id: EntryId,
-    ) -> Result<Option<OwnEntry>, CatalogError> {
+    pub async fn entry(&self, _contact: ContactId, _id: EntryId) -> Result<Option<OwnEntry>, CatalogError> {
         unimplemented!()
     }
 

@@ -1,14 +1,37 @@
-//! What one peer shares.
+//! What one peer shares, as it announced it.
+//!
+//! * `schema`: the tables and how entries are written to and read from them.
+//! * `update`: batches and answers applied, each in one transaction.
+//! * `difference`: what an update changed for whoever looks, as events.
+//! * `query`: what is asked. Only what is reached from the top level through folders, at most
+//!   [`farhold_wire::limits::DEPTH`] deep, is ever answered: orphans, circles and chains without end stay unseen.
+
+mod difference;
+mod query;
+mod schema;
+mod update;
 
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use farhold_wire::{Batch, Entry, EntryId, Name, Position, Space};
 
+use crate::store::Store;
 use crate::{CatalogError, ReplicaError, TreeEvent};
+
+use schema::State;
+use update::Update;
+
+/// Entries that one contact may announce unless told otherwise.
+pub const ENTRIES: u64 = 5_000_000;
 
 /// What one contact announced, on disk. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Replica {}
+pub struct Replica {
+    store: Store,
+    state: Arc<Mutex<State>>,
+    most: u64,
+}
 
 /// What is known of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +47,7 @@ pub enum Lookup {
 /// What is known of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Children {
-    /// The entries known, one for each name.
+    /// The entries known, one for each name, ordered by name.
     pub entries: Vec<Entry>,
     /// These are all. Otherwise ask the home.
     pub complete: bool,
@@ -32,62 +55,102 @@ pub struct Children {
 
 impl Replica {
     /// Opens the database at `path`, or begins it. A damaged one is set aside: what it held comes again as a snapshot.
-    pub async fn open(_path: &Path) -> Result<Self, CatalogError> {
-        unimplemented!()
+    pub async fn open(path: &Path) -> Result<Self, CatalogError> {
+        Self::open_with_limit(path, ENTRIES).await
+    }
+
+    /// The same for a contact who may announce at most `most` entries.
+    pub async fn open_with_limit(path: &Path, most: u64) -> Result<Self, CatalogError> {
+        let path = path.to_owned();
+        let (store, state) = tokio::task::spawn_blocking(move || {
+            let (store, _) = Store::open(&path, schema::FORMAT)?;
+            let state = store.read_blocking(State::load)?;
+            Ok::<_, CatalogError>((store, state))
+        })
+        .await
+        .map_err(|_| CatalogError::Closed)??;
+        Ok(Self { store, state: Arc::new(Mutex::new(state)), most })
     }
 
     /// Waits until the database is closed. Calls after this fail.
     pub async fn close(&self) {
-        unimplemented!()
+        self.store.close().await;
     }
 
-    /// From where the home is to go on; `None` before a first whole snapshot.
+    /// From where the home is to go on; `None` before a first whole snapshot, and while one is under way.
     pub fn position(&self) -> Option<Position> {
-        unimplemented!()
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).position()
     }
 
     /// Room at home, as last announced.
     pub fn space(&self) -> Option<Space> {
-        unimplemented!()
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).space
     }
 
-    /// Applies a batch as a whole, with its position; says what changed.
-    pub async fn apply(&self, _batch: Batch) -> Result<Vec<TreeEvent>, ReplicaError> {
-        unimplemented!()
+    /// Applies a batch as a whole, with its position; says what changed. After an error nothing of it is applied.
+    pub async fn apply(&self, batch: Batch) -> Result<Vec<TreeEvent>, ReplicaError> {
+        self.update(move |update| update.apply(batch)).await
     }
 
     /// Takes an entry that came with an answer (lookup or read). Never makes anything older than it is, and never
     /// puts an entry into a folder that is wholly known.
-    pub async fn absorb(&self, _entry: Entry) -> Result<Vec<TreeEvent>, ReplicaError> {
-        unimplemented!()
+    pub async fn absorb(&self, entry: Entry) -> Result<Vec<TreeEvent>, ReplicaError> {
+        self.update(move |update| update.absorb(entry)).await
     }
 
     /// Takes the whole listing of a folder that was incomplete, which makes it complete. Takes nothing away.
     pub async fn absorb_listing(
         &self,
-        _folder: EntryId,
-        _entries: Vec<Entry>,
+        folder: EntryId,
+        entries: Vec<Entry>,
     ) -> Result<Vec<TreeEvent>, ReplicaError> {
-        unimplemented!()
+        self.update(move |update| update.absorb_listing(folder, entries)).await
     }
 
     /// The top level.
     pub async fn roots(&self) -> Result<Children, CatalogError> {
-        unimplemented!()
+        self.store.read(query::roots).await
     }
 
-    /// A folder. What is not reached from the top level is empty and complete.
-    pub async fn children(&self, _folder: EntryId) -> Result<Children, CatalogError> {
-        unimplemented!()
+    /// A folder; [`CatalogError::NotFound`] if it is none, or not reached from the top level.
+    pub async fn children(&self, folder: EntryId) -> Result<Children, CatalogError> {
+        self.store.read(move |connection| query::children(connection, folder)).await
     }
 
-    /// A name in a folder (`None`: the top level).
-    pub async fn lookup(&self, _parent: Option<EntryId>, _name: Name) -> Result<Lookup, CatalogError> {
-        unimplemented!()
+    /// A name in a folder (`None`: the top level). Absent if the folder is not reached from the top level.
+    pub async fn lookup(&self, parent: Option<EntryId>, name: Name) -> Result<Lookup, CatalogError> {
+        self.store.read(move |connection| query::lookup(connection, parent, &name)).await
     }
 
     /// An entry that is reached from the top level.
-    pub async fn entry(&self, _id: EntryId) -> Result<Option<Entry>, CatalogError> {
-        unimplemented!()
+    pub async fn entry(&self, id: EntryId) -> Result<Option<Entry>, CatalogError> {
+        self.store.read(move |connection| query::entry(connection, id)).await
+    }
+
+    async fn update<F>(&self, change: F) -> Result<Vec<TreeEvent>, ReplicaError>
+    where
+        F: FnOnce(&mut Update<'_>) -> Result<(), ReplicaError> + Send + 'static,
+    {
+        let shown = self.state.clone();
+        let most = self.most;
+        self.store
+            .write(move |connection| {
+                let transaction = connection.transaction()?;
+                let mut update = Update::begin(&transaction, most)?;
+                // The store sees failures of its database; a refusal is no failure of the store.
+                match change(&mut update) {
+                    Ok(()) => {}
+                    Err(ReplicaError::Catalog(error)) => return Err(error),
+                    Err(refusal) => return Ok(Err(refusal)),
+                }
+                let (events, state) = update.finish()?;
+                transaction.commit()?;
+                *shown.lock().unwrap_or_else(PoisonError::into_inner) = state;
+                Ok(Ok(events))
+            })
+            .await?
     }
 }
+
+#[cfg(test)]
+mod tests;
