@@ -195,7 +195,7 @@ impl Bridge {
     async fn pass(&self, mut a: Leg, mut b: Leg) {
         self.counters.pairs.add(1);
         let idle = self.timings.idle;
-        let end = splice(&mut a.stream, &mut b.stream, idle, &self.counters.bridge_bytes).await;
+        let end = splice(a.stream.split(), b.stream.split(), idle, &self.counters.bridge_bytes).await;
         self.counters.pairs_ended(end).add(1);
     }
 

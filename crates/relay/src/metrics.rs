@@ -128,3 +128,24 @@ impl Counters {
         self.pairs.get().saturating_sub(ended)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cause_has_its_own_counter() {
+        assert!(CallRefusal::ALL.iter().enumerate().all(|(index, (cause, _))| *cause as usize == index));
+        assert!(LegEnd::ALL.iter().enumerate().all(|(index, (cause, _))| *cause as usize == index));
+        assert!(PairEnd::ALL.iter().enumerate().all(|(index, (cause, _))| *cause as usize == index));
+    }
+
+    #[test]
+    fn pairs_now_are_those_begun_less_those_ended() {
+        let counters = Counters::default();
+        counters.pairs.add(3);
+        counters.pairs_ended(PairEnd::Broken).add(1);
+        counters.pairs_ended(PairEnd::Idle).add(1);
+        assert_eq!(counters.pairs_now(), 1);
+    }
+}

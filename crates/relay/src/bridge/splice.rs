@@ -4,9 +4,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::net::tcp::{ReadHalf, WriteHalf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::Instant;
 
 use farhold_wire::bridge::PAIRED;
@@ -41,15 +39,13 @@ impl Activity {
 
 /// Tells both legs that they are paired, then passes bytes both ways until both ends are through, one fails, or
 /// nothing passes for `idle`. The end of one direction is passed on and leaves the other open.
-pub(crate) async fn splice(
-    a: &mut TcpStream,
-    b: &mut TcpStream,
-    idle: Duration,
-    passed: &Counter,
-) -> PairEnd {
+pub(crate) async fn splice<R, W>(a: (R, W), b: (R, W), idle: Duration, passed: &Counter) -> PairEnd
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
     let activity = Activity { start: Instant::now(), last_ms: AtomicU64::new(0) };
-    let (a_read, a_write) = a.split();
-    let (b_read, b_write) = b.split();
+    let ((a_read, a_write), (b_read, b_write)) = (a, b);
     let both = async {
         tokio::try_join!(copy(a_read, b_write, &activity, passed), copy(b_read, a_write, &activity, passed))
     };
@@ -59,12 +55,11 @@ pub(crate) async fn splice(
     }
 }
 
-async fn copy(
-    mut from: ReadHalf<'_>,
-    mut to: WriteHalf<'_>,
-    activity: &Activity,
-    passed: &Counter,
-) -> io::Result<()> {
+async fn copy<R, W>(mut from: R, mut to: W, activity: &Activity, passed: &Counter) -> io::Result<()>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
     to.write_all(&[PAIRED]).await?;
     let mut buffer = vec![0; BUFFER];
     loop {
@@ -76,5 +71,68 @@ async fn copy(
         to.write_all(&buffer[..read]).await?;
         activity.now();
         passed.add(read as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::io::{DuplexStream, duplex, split};
+    use tokio::task::JoinHandle;
+
+    use super::*;
+
+    const IDLE: Duration = Duration::from_secs(600);
+
+    /// Both callers' ends of a splice under way, and what becomes of it.
+    async fn spliced() -> (DuplexStream, DuplexStream, JoinHandle<PairEnd>, Arc<Counter>) {
+        let ((mut a, relay_a), (mut b, relay_b)) = (duplex(1024), duplex(1024));
+        let passed = Arc::new(Counter::default());
+        let counter = Arc::clone(&passed);
+        let end = tokio::spawn(async move { splice(split(relay_a), split(relay_b), IDLE, &counter).await });
+        assert_eq!((a.read_u8().await.unwrap(), b.read_u8().await.unwrap()), (PAIRED, PAIRED));
+        (a, b, end, passed)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_of_one_direction_leaves_the_other_open() {
+        let (mut a, mut b, end, passed) = spliced().await;
+        a.write_all(b"question").await.unwrap();
+        a.shutdown().await.unwrap();
+        let mut heard = Vec::new();
+        b.read_to_end(&mut heard).await.unwrap();
+        assert_eq!(heard, b"question");
+
+        b.write_all(b"answer").await.unwrap();
+        b.shutdown().await.unwrap();
+        heard.clear();
+        a.read_to_end(&mut heard).await.unwrap();
+        assert_eq!(heard, b"answer");
+        assert_eq!(end.await.unwrap(), PairEnd::Finished);
+        assert_eq!(passed.get(), 14);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pair_is_idle_only_if_neither_side_speaks() {
+        let (mut a, mut b, end, _) = spliced().await;
+        for turn in 0..6 {
+            tokio::time::sleep(IDLE - Duration::from_secs(1)).await;
+            let (from, to) = if turn % 2 == 0 { (&mut a, &mut b) } else { (&mut b, &mut a) };
+            from.write_all(b"x").await.unwrap();
+            assert_eq!(to.read_u8().await.unwrap(), b'x');
+        }
+        assert!(!end.is_finished());
+        let silent_since = Instant::now();
+        assert_eq!(end.await.unwrap(), PairEnd::Idle);
+        assert_eq!(silent_since.elapsed(), IDLE);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_side_that_takes_nothing_does_not_hold_a_pair_open() {
+        let (mut a, _b, end, _) = spliced().await;
+        let flood = tokio::spawn(async move { a.write_all(&vec![0; 1 << 20]).await });
+        assert_eq!(end.await.unwrap(), PairEnd::Idle);
+        assert!(flood.await.unwrap().is_err());
     }
 }
