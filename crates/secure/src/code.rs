@@ -81,3 +81,6 @@ impl fmt::Debug for Code {
         write!(f, "Code({}..)", &URL_SAFE_NO_PAD.encode(self.0)[..6])
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -196,3 +196,6 @@ fn derive(number: u32, dh: &[u8; 32], kem: &[u8; 32], messages: &[[u8; 64]; 2]) 
     let [offer, answer] = messages;
     Key::extract(b"farhold exchange v1", &secrets).derive("exchange", &[&number.to_be_bytes(), offer, answer])
 }
+
+#[cfg(test)]
+mod tests;

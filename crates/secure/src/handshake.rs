@@ -350,3 +350,6 @@ fn read(noise: &mut Noise, message: &[u8]) -> Result<Zeroizing<Vec<u8>>, Handsha
     }
     noise.read(message)
 }
+
+#[cfg(test)]
+mod tests;

@@ -147,3 +147,6 @@ impl fmt::Debug for PublicKeys {
 fn is_low_order(point: [u8; 32]) -> bool {
     !StaticSecret::from([1; 32]).diffie_hellman(&PublicKey::from(point)).was_contributory()
 }
+
+#[cfg(test)]
+mod tests;

@@ -164,3 +164,6 @@ impl UnconfirmedLane {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

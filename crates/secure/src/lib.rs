@@ -26,6 +26,11 @@ pub mod side;
 pub mod suite;
 pub mod words;
 
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod vectors;
+
 pub use code::Code;
 pub use identity::{Identity, PublicKeys};
 pub use random::RandomError;

@@ -190,3 +190,6 @@ fn mac(
     mac.copy_from_slice(&hmac.finalize().into_bytes()[..MAC_BYTES]);
     mac
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,9 +41,9 @@ pub(crate) mod testing {
     }
 
     fn with<T>(source: Source, test: impl FnOnce() -> T) -> T {
-        SOURCE.with_borrow_mut(|current| *current = Some(source));
+        let before = SOURCE.replace(Some(source));
         let result = test();
-        SOURCE.with_borrow_mut(|current| *current = None);
+        SOURCE.set(before);
         result
     }
 

@@ -116,3 +116,6 @@ impl Limits {
         hard_records: 1 << 21,
     };
 }
+
+#[cfg(test)]
+mod tests;

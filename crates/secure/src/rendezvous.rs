@@ -241,3 +241,6 @@ impl NewestPost {
         newer
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -103,3 +103,6 @@ fn nonce(counter: u64) -> [u8; 12] {
     nonce[4..].copy_from_slice(&counter.to_be_bytes());
     nonce
 }
+
+#[cfg(test)]
+mod tests;

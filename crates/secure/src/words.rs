@@ -49,7 +49,7 @@ pub struct BrokenCommitment;
 
 /// What the words of one pairing depend on beside the two numbers.
 pub struct WordsKey {
-    handshake_hash: [u8; 64],
+    pub(crate) handshake_hash: [u8; 64],
     /// Side zero's public keys, then side one's.
     keys: Vec<u8>,
 }
@@ -129,3 +129,6 @@ impl Contributed {
         Ok(self.key.words(reveal, &self.number))
     }
 }
+
+#[cfg(test)]
+mod tests;

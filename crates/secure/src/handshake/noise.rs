@@ -35,7 +35,10 @@ impl Noise {
         let params = HybridHandshakeParams::new(noise_hybrid_kk(), initiator)
             .with_prologue(prologue)
             .with_s(x25519_pair(leg.identity.x25519()))
-            .with_s_kem(mlkem_pair(leg.identity.mlkem()))
+            .with_s_kem(KeyPair::new(
+                HeapArray::from_slice(leg.identity.public().mlkem()),
+                SensitiveByteArray::from_slice(leg.identity.mlkem()),
+            ))
             .with_e(x25519_pair(&StaticSecret::from(*ephemeral)))
             .with_e_kem(mlkem_pair(&ephemeral_seed))
             .with_rs(*leg.peer.x25519())

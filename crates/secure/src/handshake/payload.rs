@@ -108,3 +108,6 @@ fn list(bytes: &mut &[u8]) -> Result<Vec<u8>, HandshakeError> {
     *bytes = rest;
     Ok(list.to_vec())
 }
+
+#[cfg(test)]
+mod tests;

@@ -111,7 +111,7 @@ impl Sealer {
         self.first_use = None;
     }
 
-    fn append(&mut self, kind: u8, payload: impl Buf, out: &mut BytesMut) {
+    pub(super) fn append(&mut self, kind: u8, payload: impl Buf, out: &mut BytesMut) {
         let payload_length = payload.remaining();
         let length = 1 + payload_length + TAG_BYTES;
         let header = u32::try_from(length).expect("a payload is at most 1 MiB").to_be_bytes();
