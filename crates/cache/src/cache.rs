@@ -5,11 +5,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
 use zeroize::Zeroizing;
 
+use crate::core::{Core, Version};
+use crate::counters::Counters;
+use crate::fetch::SIZE_MOST;
 use crate::key::ContentKey;
 use crate::reader::Reader;
+use crate::seal::Seal;
 use crate::source::BlockSource;
+use crate::store::{Disk, Files, Scope, Store, ranges};
+
+/// The part of the memory that blocks waiting to be written may take.
+const QUEUE_FRACTION: u64 = 4;
+/// How long closing waits for the disk.
+const CLOSING: Duration = Duration::from_secs(5);
 
 /// How a cache is made.
 #[derive(Clone)]
@@ -75,44 +87,101 @@ pub struct Blocks {
 }
 
 /// Blocks on disk and in memory, filled from [`BlockSource`]s. Clones are the same cache.
-#[derive(Debug, Clone)]
-pub struct Cache {}
+#[derive(Clone)]
+pub struct Cache {
+    core: Arc<Core>,
+}
+
+impl std::fmt::Debug for Cache {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cache").field("stats", &self.stats()).finish_non_exhaustive()
+    }
+}
 
 impl Cache {
-    /// Opens the cache and looks in the background for what its directory holds. Must be called in a tokio runtime.
+    /// Opens the cache and looks in the background for what its directory holds. One cache at a time may use a
+    /// directory. Must be called in a tokio runtime.
     ///
     /// Trouble with the directory is no error: reads then go past the disk, and it is tried again.
-    pub fn open(_config: CacheConfig) -> Self {
-        Self {}
+    pub fn open(config: CacheConfig) -> Self {
+        let files = Disk::new(config.dir.clone());
+        Self::with_files(config, Box::new(files))
+    }
+
+    pub(crate) fn with_files(config: CacheConfig, files: Box<dyn Files>) -> Self {
+        let counters = Arc::new(Counters::default());
+        let tasks = TaskTracker::new();
+        let queue = config.memory / QUEUE_FRACTION;
+        let store =
+            Store::open(files, Seal::new(config.key), config.limit, queue, Arc::clone(&counters), &tasks);
+        let memory = config.memory - queue;
+        Self { core: Arc::new(Core::new(store, counters, memory, config.no_progress, tasks)) }
     }
 
     /// A reader of the version `key`, which has `size` bytes, fed by `source`.
     pub fn reader(&self, key: ContentKey, size: u64, source: Arc<dyn BlockSource>) -> Reader {
-        Reader { key, size, source }
+        Reader::new(Arc::clone(&self.core), Version { key, size: size.min(SIZE_MOST) }, source)
     }
 
     /// Forgets everything. Open readers go on; what they read is fetched anew.
-    pub async fn drop_all(&self) {}
+    pub async fn drop_all(&self) {
+        self.forget(Scope::All).await;
+    }
 
     /// Forgets everything of `contact`.
-    pub async fn drop_contact(&self, _contact: [u8; 16]) {}
+    pub async fn drop_contact(&self, contact: [u8; 16]) {
+        self.forget(Scope::Contact(contact)).await;
+    }
 
     /// Forgets every version of `entry`.
-    pub async fn drop_entry(&self, _contact: [u8; 16], _entry: [u8; 16]) {}
+    pub async fn drop_entry(&self, contact: [u8; 16], entry: [u8; 16]) {
+        self.forget(Scope::Entry(contact, entry)).await;
+    }
+
+    async fn forget(&self, scope: Scope) {
+        self.core.store.forget(scope).await;
+        self.core.forget_memory(scope);
+    }
 
     /// Changes the limit of disk use; returns when it holds.
-    pub async fn set_limit(&self, _limit: u64) {}
+    pub async fn set_limit(&self, limit: u64) {
+        self.core.store.set_limit(limit).await;
+    }
 
     /// Counters and sizes.
     pub fn stats(&self) -> Stats {
-        Stats::default()
+        let (limit, used) = self.core.store.usage();
+        let counters = &self.core.counters;
+        Stats {
+            limit,
+            used,
+            hits: counters.hits.get(),
+            misses: counters.misses.get(),
+            served_bytes: counters.served_bytes.get(),
+            fetched_bytes: counters.fetched_bytes.get(),
+            bypasses: counters.bypasses.get(),
+            evictions: counters.evictions.get(),
+        }
     }
 
     /// Which blocks of `key` are here.
-    pub fn blocks(&self, _key: ContentKey) -> Blocks {
-        Blocks::default()
+    pub fn blocks(&self, key: ContentKey) -> Blocks {
+        let (mut cached, in_flight) = self.core.indexes(&key);
+        cached.extend(self.core.store.indexes(&key));
+        Blocks { cached: sorted_ranges(cached), in_flight: sorted_ranges(in_flight) }
     }
 
     /// Ends every fetch, writes what is queued (for at most 5 s) and stops. Reads fail from now on.
-    pub async fn close(&self) {}
+    pub async fn close(&self) {
+        self.core.close();
+        if timeout(CLOSING, self.core.tasks.wait()).await.is_err() {
+            tracing::warn!("the cache's disk does not end what it began");
+        }
+    }
+}
+
+fn sorted_ranges(mut numbers: Vec<u64>) -> Vec<Range<u64>> {
+    numbers.sort_unstable();
+    numbers.dedup();
+    ranges(numbers)
 }

@@ -2,9 +2,20 @@
 //! what is missing.
 
 mod cache;
+mod core;
+mod counters;
+mod fetch;
+mod flights;
 mod key;
+mod memory;
+mod read_ahead;
 mod reader;
+mod seal;
 mod source;
+mod store;
+
+#[cfg(test)]
+mod tests;
 
 pub use cache::{Blocks, Cache, CacheConfig, Stats};
 pub use key::{BLOCK_BYTES, ContentKey};

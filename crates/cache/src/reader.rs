@@ -1,12 +1,19 @@
 //! Reading one content.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use futures_util::StreamExt;
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
 
-use crate::key::{BLOCK_BYTES, ContentKey};
-use crate::source::{BlockSource, FetchError, Urgency};
+use crate::core::{Asker, Core, Located, Version};
+use crate::flights::{Carrier, Progress};
+use crate::key::{BLOCK_BYTES, ContentKey, blocks_of};
+use crate::source::{BlockSource, FetchError};
+
+/// How often a read begins anew because the content changed meanwhile.
+const RENEWALS: usize = 3;
 
 /// What a read gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +33,7 @@ pub enum ReadError {
     /// The source could not serve.
     #[error(transparent)]
     Fetch(#[from] FetchError),
-    /// The source's answer contradicts itself.
+    /// The source's answer contradicts itself, or an earlier one.
     #[error("the source broke its word: {0}")]
     Inconsistent(&'static str),
     /// The cache was closed.
@@ -34,49 +41,163 @@ pub enum ReadError {
     Closed,
 }
 
-/// Reads one version of a content. Reads may run at once; dropping the reader cancels its read-ahead.
+/// Reads one version of a content. Reads may run at once, and may be dropped. Dropping the reader cancels its
+/// read-ahead.
 pub struct Reader {
-    pub(crate) key: ContentKey,
-    pub(crate) size: u64,
-    pub(crate) source: Arc<dyn BlockSource>,
+    core: Arc<Core>,
+    asker: Asker,
 }
 
 impl std::fmt::Debug for Reader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Reader").field("key", &self.key).field("size", &self.size).finish_non_exhaustive()
+        f.debug_struct("Reader").field("version", &self.asker.version).finish_non_exhaustive()
     }
 }
 
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.core.close_reader(self.asker.number, self.asker.version.key);
+    }
+}
+
+/// What reading a version gives.
+enum Outcome<T> {
+    Read(T),
+    Newer(Version),
+}
+
 impl Reader {
+    pub(crate) fn new(core: Arc<Core>, version: Version, source: Arc<dyn BlockSource>) -> Self {
+        let number = core.open_reader(version);
+        Self { core, asker: Asker { number, version, source } }
+    }
+
     /// The version that this reader reads.
     pub fn key(&self) -> ContentKey {
-        self.key
+        self.asker.version.key
     }
 
     /// Its size, in bytes.
     pub fn size(&self) -> u64 {
-        self.size
+        self.asker.version.size
     }
 
     /// Reads up to `len` bytes from `offset` on; nothing at or behind the end.
     ///
     /// # Errors
-    /// [`ReadError`]; trouble of the cache's disk is none.
+    /// [`ReadError`]; trouble of the cache's disk is none. If nothing arrives for the time given as
+    /// [`no_progress`](crate::CacheConfig::no_progress), it is [`FetchError::TimedOut`].
     pub async fn read(&self, offset: u64, len: u32) -> Result<ReadReply, ReadError> {
-        let end = offset.saturating_add(len.into()).min(self.size);
-        if offset >= end {
-            return Ok(ReadReply { key: self.key, size: self.size, data: Bytes::new() });
+        let mut version = self.asker.version;
+        for _ in 0..=RENEWALS {
+            let bytes = offset..offset.saturating_add(len.into()).min(version.size);
+            match self.read_version(version, bytes).await {
+                Ok(Outcome::Read(data)) => {
+                    self.core.counters.served_bytes.add(data.len() as u64);
+                    return Ok(ReadReply { key: version.key, size: version.size, data });
+                }
+                Ok(Outcome::Newer(newer)) => version = newer,
+                Err(ReadError::Fetch(FetchError::Changed)) => {}
+                Err(error) => return Err(error),
+            }
         }
-        let start = offset / BLOCK_BYTES * BLOCK_BYTES;
-        let mut fetched = self.source.fetch(self.key, start..end, Urgency::Demand).await?;
-        let mut data = BytesMut::new();
-        while let Some(piece) = fetched.data.next().await {
-            data.extend_from_slice(&piece?);
+        Err(FetchError::Changed.into())
+    }
+
+    async fn read_version(&self, version: Version, bytes: Range<u64>) -> Result<Outcome<Bytes>, ReadError> {
+        if bytes.is_empty() {
+            return Ok(Outcome::Read(Bytes::new()));
         }
-        if data.len() as u64 != fetched.length {
-            return Err(ReadError::Inconsistent("length"));
+        let mut deadline = Instant::now() + self.core.no_progress;
+        self.core.store.listed(version.key).await;
+        let blocks = blocks_of(&bytes);
+        let (hits, misses) = self.core.begin_read(&self.asker, version, bytes.clone())?;
+        self.core.counters.hits.add(hits);
+        self.core.counters.misses.add(misses);
+        let mut given_up = GivenUp { core: &self.core, key: version.key, blocks: blocks.clone() };
+        let mut pieces = Vec::with_capacity(1);
+        for index in blocks {
+            match self.read_block(version, &bytes, index, &mut deadline).await? {
+                Outcome::Read(piece) => pieces.push(piece),
+                Outcome::Newer(newer) => {
+                    given_up.blocks = 0..0;
+                    return Ok(Outcome::Newer(newer));
+                }
+            }
         }
-        let data = data.freeze().slice((offset - start).min(fetched.length) as usize..);
-        Ok(ReadReply { key: fetched.key, size: fetched.size, data })
+        given_up.blocks = 0..0;
+        if let [piece] = pieces.as_slice() {
+            return Ok(Outcome::Read(piece.clone()));
+        }
+        let mut data = BytesMut::with_capacity(pieces.iter().map(Bytes::len).sum());
+        pieces.iter().for_each(|piece| data.extend_from_slice(piece));
+        Ok(Outcome::Read(data.freeze()))
+    }
+
+    /// What block `index` holds of `bytes`.
+    async fn read_block(
+        &self,
+        version: Version,
+        bytes: &Range<u64>,
+        index: u64,
+        deadline: &mut Instant,
+    ) -> Result<Outcome<Bytes>, ReadError> {
+        let start = index * BLOCK_BYTES;
+        let part = within_block(bytes.start.saturating_sub(start))..within_block(bytes.end - start);
+        loop {
+            let (carrier, progress) = match self.core.locate(version, index, &part)? {
+                Located::Here(piece) => return Ok(Outcome::Read(piece)),
+                Located::Coming(carrier, progress) => (carrier, progress),
+                Located::Absent => {
+                    self.core.retry(&self.asker, version, index..blocks_of(bytes).end)?;
+                    continue;
+                }
+            };
+            let progress = self.progress(progress, deadline).await?;
+            if progress.key != version.key {
+                return Ok(Outcome::Newer(Version { key: progress.key, size: progress.size }));
+            }
+            if let (Carrier::Demand, Some(Err(error))) = (carrier, progress.ended) {
+                return Err(error);
+            }
+        }
+    }
+
+    /// Waits until the flight has gone on or ended.
+    async fn progress(
+        &self,
+        mut progress: watch::Receiver<Progress>,
+        deadline: &mut Instant,
+    ) -> Result<Progress, ReadError> {
+        let before = progress.borrow().arrived;
+        let changed = timeout_at(*deadline, progress.changed()).await.map_err(|_| FetchError::TimedOut)?;
+        // An error says that the flight has ended; how is in its last state.
+        changed.ok();
+        let now = progress.borrow().clone();
+        if now.arrived > before {
+            *deadline = Instant::now() + self.core.no_progress;
+        }
+        Ok(now)
+    }
+}
+
+/// An offset as one within a block.
+fn within_block(offset: u64) -> usize {
+    // BLOCK_BYTES fits any usize.
+    offset.min(BLOCK_BYTES) as usize
+}
+
+/// Tells the core of a read that ended early, so that nothing is fetched for nobody.
+struct GivenUp<'a> {
+    core: &'a Core,
+    key: ContentKey,
+    blocks: Range<u64>,
+}
+
+impl Drop for GivenUp<'_> {
+    fn drop(&mut self) {
+        if !self.blocks.is_empty() {
+            self.core.abandon(self.key, self.blocks.clone());
+        }
     }
 }

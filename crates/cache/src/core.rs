@@ -1,0 +1,422 @@
+//! What all readers of a cache share: the blocks in memory and on their way, behind one lock that is never held
+//! across a wait.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::FETCH_BYTES;
+use crate::counters::Counters;
+use crate::fetch::Fetch;
+use crate::flights::{Arrival, Carrier, Departure, FlightId, Flights, Progress};
+use crate::key::{BLOCK_BYTES, BlockId, ContentKey, block_length, blocks_of};
+use crate::memory::{Claim, Memory};
+use crate::read_ahead::{Decision, REQUEST_BYTES, ReadAhead};
+use crate::reader::ReadError;
+use crate::source::{BlockSource, Urgency};
+use crate::store::{Scope, Store, ranges};
+
+/// A version of a content and its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Version {
+    pub(crate) key: ContentKey,
+    pub(crate) size: u64,
+}
+
+impl Version {
+    fn block(&self, index: u64) -> (BlockId, u64) {
+        (BlockId { key: self.key, index }, block_length(self.size, index))
+    }
+}
+
+/// Who reads.
+pub(crate) struct Asker {
+    pub(crate) number: u64,
+    pub(crate) version: Version,
+    pub(crate) source: Arc<dyn BlockSource>,
+}
+
+/// Where a part of a block is.
+pub(crate) enum Located {
+    Here(Bytes),
+    Coming(Carrier, watch::Receiver<Progress>),
+    Absent,
+}
+
+struct State {
+    closed: bool,
+    memory: Memory,
+    flights: Flights,
+    readers: HashMap<u64, ReadAhead>,
+    last_reader: u64,
+}
+
+pub(crate) struct Core {
+    state: Mutex<State>,
+    pub(crate) store: Store,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) no_progress: Duration,
+    pub(crate) tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Core {
+    pub(crate) fn new(
+        store: Store,
+        counters: Arc<Counters>,
+        memory: u64,
+        no_progress: Duration,
+        tasks: TaskTracker,
+    ) -> Self {
+        let state = State {
+            closed: false,
+            memory: Memory::new(memory),
+            flights: Flights::default(),
+            readers: HashMap::new(),
+            last_reader: 0,
+        };
+        let stop = CancellationToken::new();
+        Self { state: Mutex::new(state), store, counters, no_progress, tasks, stop }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn open_reader(&self, version: Version) -> u64 {
+        self.store.open_reader(version.key);
+        let mut state = self.state();
+        state.last_reader += 1;
+        let number = state.last_reader;
+        state.readers.insert(number, ReadAhead::new(version.size));
+        number
+    }
+
+    /// Cuts what only this reader wanted. The last reader of a version takes its blocks in memory along.
+    pub(crate) fn close_reader(&self, number: u64, key: ContentKey) {
+        let last = self.store.close_reader(key);
+        let mut state = self.state();
+        state.readers.remove(&number);
+        let freed = state.flights.withdraw(number, &(0..0));
+        state.memory.release(freed);
+        if last {
+            state.memory.forget(|other| *other == key);
+        }
+    }
+
+    /// Ends every flight and refuses to begin others.
+    pub(crate) fn close(&self) {
+        self.state().closed = true;
+        self.stop.cancel();
+        self.store.close();
+        self.tasks.close();
+    }
+
+    pub(crate) fn forget_memory(&self, scope: Scope) {
+        self.state().memory.forget(|key| scope.holds(key));
+    }
+
+    /// The blocks of `key` in memory, and those on their way; in no order.
+    pub(crate) fn indexes(&self, key: &ContentKey) -> (Vec<u64>, Vec<u64>) {
+        let state = self.state();
+        (state.memory.indexes(key).collect(), state.flights.indexes(key).collect())
+    }
+
+    /// A read begins: asks for what it needs, then for what the read-ahead wants. Gives how many of the needed
+    /// blocks did not have to be asked for, and how many had.
+    pub(crate) fn begin_read(
+        self: &Arc<Self>,
+        asker: &Asker,
+        version: Version,
+        bytes: Range<u64>,
+    ) -> Result<(u64, u64), ReadError> {
+        let now = Instant::now();
+        let mut state = self.state();
+        let state = &mut *state;
+        let own = version == asker.version;
+        let decision = state.readers.get_mut(&asker.number).filter(|_| own);
+        let decision = decision.map(|reader| reader.read(bytes.clone(), now));
+        let needed = blocks_of(&bytes);
+        let Some(Decision { stale, demand_end, load, fetch }) = decision else {
+            let until = needed.end;
+            return self.demand(state, asker, version, needed, until);
+        };
+        let until = blocks_of(&(bytes.start..demand_end)).end;
+        if let Some(stale) = stale {
+            let freed = state.flights.withdraw(asker.number, &(needed.start..until));
+            state.memory.release(freed);
+            for index in blocks_of(&stale) {
+                state.memory.demote(&version.block(index).0);
+            }
+        }
+        let counts = self.demand(state, asker, version, needed, until)?;
+        for index in blocks_of(&load) {
+            if !state.has(version, index) && self.is_stored(version, index) {
+                self.load(state, version, index, Claim::IfFree);
+            }
+        }
+        let asked = self.fetch_ahead(state, asker, bytes.end, fetch);
+        if let Some(reader) = state.readers.get_mut(&asker.number) {
+            reader.asked(asked);
+        }
+        Ok(counts)
+    }
+
+    /// Asks again for blocks of a read that were lost on their way.
+    pub(crate) fn retry(
+        self: &Arc<Self>,
+        asker: &Asker,
+        version: Version,
+        needed: Range<u64>,
+    ) -> Result<(), ReadError> {
+        let until = needed.end;
+        self.demand(&mut self.state(), asker, version, needed, until)?;
+        Ok(())
+    }
+
+    /// Where the bytes `part` of a block are.
+    pub(crate) fn locate(
+        &self,
+        version: Version,
+        index: u64,
+        part: &Range<usize>,
+    ) -> Result<Located, ReadError> {
+        let (id, length) = version.block(index);
+        let mut state = self.state();
+        if state.closed {
+            return Err(ReadError::Closed);
+        }
+        if state.memory.contains(&id, length)
+            && let Some(block) = state.memory.get(&id)
+        {
+            return Ok(Located::Here(block.slice(part.clone())));
+        }
+        let Some((carrier, progress)) = state.flights.watch(&id) else { return Ok(Located::Absent) };
+        if progress.borrow().size != version.size {
+            return Err(ReadError::Inconsistent("one version has two sizes"));
+        }
+        Ok(match state.flights.part(&id, part) {
+            Some(bytes) => Located::Here(bytes),
+            None => Located::Coming(carrier, progress),
+        })
+    }
+
+    /// A read of these blocks was given up.
+    pub(crate) fn abandon(&self, key: ContentKey, blocks: Range<u64>) {
+        let mut state = self.state();
+        for index in blocks {
+            let freed = state.flights.abandon(&BlockId { key, index });
+            state.memory.release(freed);
+        }
+    }
+
+    pub(crate) fn divert(&self, flight: FlightId, version: Version) {
+        let mut state = self.state();
+        for reader in state.flights.divert(flight, version.key, version.size) {
+            if let Some(reader) = state.readers.get_mut(&reader) {
+                reader.failed(Instant::now());
+            }
+        }
+    }
+
+    pub(crate) fn arrived(&self, flight: FlightId, bytes: Bytes) -> Arrival {
+        self.counters.fetched_bytes.add(bytes.len() as u64);
+        self.state().flights.arrived(flight, bytes)
+    }
+
+    /// A block is whole: it is given to memory and queued for the disk. True if its flight is over.
+    pub(crate) fn land(&self, flight: FlightId, id: BlockId, block: Bytes) -> bool {
+        let (brought, over) = {
+            let mut state = self.state();
+            let promised = state.flights.landed(flight, &id, block.len() as u64);
+            if let Some(promised) = promised {
+                state.memory.release(promised);
+                state.memory.insert(id, block.clone(), Instant::now());
+            }
+            (promised.is_some(), state.flights.is_over(flight))
+        };
+        if brought {
+            self.store.keep(id, block);
+        }
+        over
+    }
+
+    pub(crate) fn end_flight(&self, flight: FlightId, how: Result<(), ReadError>) {
+        let failed = how.is_err();
+        let mut state = self.state();
+        let Some(ended) = state.flights.end(flight, how) else { return };
+        state.memory.release(ended.reserved);
+        if failed && ended.carrier == Carrier::ReadAhead {
+            for reader in ended.wanted_by {
+                if let Some(reader) = state.readers.get_mut(&reader) {
+                    reader.failed(Instant::now());
+                }
+            }
+        }
+    }
+
+    /// Starts what is missing of the blocks `needed`, and in one go with its end up to `until`. Gives how many of
+    /// the needed blocks did not have to be asked for, and how many had.
+    fn demand(
+        self: &Arc<Self>,
+        state: &mut State,
+        asker: &Asker,
+        version: Version,
+        needed: Range<u64>,
+        until: u64,
+    ) -> Result<(u64, u64), ReadError> {
+        if state.closed {
+            return Err(ReadError::Closed);
+        }
+        let mut missing = Vec::new();
+        for index in needed.clone() {
+            if state.has(version, index) {
+                continue;
+            }
+            if self.is_stored(version, index) {
+                self.load(state, version, index, Claim::Always);
+            } else {
+                missing.push(index);
+            }
+        }
+        let misses = missing.len() as u64;
+        if missing.last().is_some_and(|last| last + 1 == needed.end) {
+            let more = needed.end..until;
+            missing.extend(more.take_while(|i| !state.has(version, *i) && !self.is_stored(version, *i)));
+        }
+        for run in ranges(missing) {
+            self.fetch(state, asker, version, run, Some(needed.end), Claim::Always);
+        }
+        Ok((needed.end - needed.start - misses, misses))
+    }
+
+    /// Asks the source for what is missing of `bytes`, in front of a reader at `position`. Gives until where memory
+    /// allowed that.
+    fn fetch_ahead(
+        self: &Arc<Self>,
+        state: &mut State,
+        asker: &Asker,
+        position: u64,
+        bytes: Range<u64>,
+    ) -> u64 {
+        let version = asker.version;
+        let mut at = bytes.start;
+        while at < bytes.end {
+            let end = (at + 1).next_multiple_of(REQUEST_BYTES).min(bytes.end);
+            // A reader can go on reading ahead in any case, if only by one request.
+            let claim = if at < position + REQUEST_BYTES { Claim::Always } else { Claim::IfFree };
+            let mut missing = Vec::new();
+            for index in blocks_of(&(at..end)) {
+                if state.has(version, index) {
+                    state.flights.want(&version.block(index).0, asker.number);
+                } else if !self.is_stored(version, index) {
+                    missing.push(index);
+                }
+            }
+            for run in ranges(missing) {
+                if !self.fetch(state, asker, version, run, None, claim) {
+                    return at;
+                }
+            }
+            at = end;
+        }
+        at
+    }
+
+    /// Asks the source for blocks: for a read, if it is known until where that needs them, or in case. False if
+    /// memory does not allow it.
+    fn fetch(
+        self: &Arc<Self>,
+        state: &mut State,
+        asker: &Asker,
+        version: Version,
+        blocks: Range<u64>,
+        demanded_until: Option<u64>,
+        claim: Claim,
+    ) -> bool {
+        let (carrier, urgency) = match demanded_until {
+            Some(_) => (Carrier::Demand, Urgency::Demand),
+            None => (Carrier::ReadAhead, Urgency::ReadAhead),
+        };
+        let most = FETCH_BYTES / BLOCK_BYTES;
+        let mut start = blocks.start;
+        while start < blocks.end {
+            let run = start..blocks.end.min(start + most);
+            start = run.end;
+            let bytes = run.start * BLOCK_BYTES..version.size.min(run.end * BLOCK_BYTES);
+            let length = bytes.end - bytes.start;
+            if !state.memory.reserve(length, claim, Instant::now()) {
+                return false;
+            }
+            let demanded_until = demanded_until.unwrap_or(0).min(run.end);
+            let cut = self.stop.child_token();
+            let flight = state.flights.begin(Departure {
+                carrier,
+                key: version.key,
+                size: version.size,
+                demanded_until,
+                wanted_by: (run.end > demanded_until).then_some(asker.number),
+                blocks: run,
+                reserved: length,
+                cut: cut.clone(),
+            });
+            let source = Arc::clone(&asker.source);
+            let fetch = Fetch { core: Arc::clone(self), flight, source, version, bytes, urgency };
+            self.tasks.spawn(fetch.run(cut));
+        }
+        true
+    }
+
+    /// Loads a block from disk, which is neither in memory nor on its way.
+    fn load(self: &Arc<Self>, state: &mut State, version: Version, index: u64, claim: Claim) {
+        let (id, length) = version.block(index);
+        if !state.memory.reserve(length, claim, Instant::now()) {
+            return;
+        }
+        let flight = state.flights.begin(Departure {
+            carrier: Carrier::Disk,
+            key: version.key,
+            size: version.size,
+            blocks: index..index + 1,
+            demanded_until: index + 1,
+            wanted_by: None,
+            reserved: length,
+            cut: self.stop.child_token(),
+        });
+        let core = Arc::clone(self);
+        self.tasks.spawn(async move {
+            if let Some(block) = core.store.load(id, length).await {
+                core.loaded(flight, id, block);
+            }
+            core.end_flight(flight, Ok(()));
+        });
+    }
+
+    fn loaded(&self, flight: FlightId, id: BlockId, block: Bytes) {
+        let mut state = self.state();
+        if let Some(promised) = state.flights.landed(flight, &id, block.len() as u64) {
+            state.memory.release(promised);
+            state.memory.insert(id, block, Instant::now());
+        }
+    }
+
+    fn is_stored(&self, version: Version, index: u64) -> bool {
+        let (id, length) = version.block(index);
+        self.store.contains(&id, length)
+    }
+}
+
+impl State {
+    /// Whether a block is in memory or on its way.
+    fn has(&self, version: Version, index: u64) -> bool {
+        let (id, length) = version.block(index);
+        self.memory.contains(&id, length) || self.flights.carries(&id)
+    }
+}

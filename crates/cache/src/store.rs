@@ -1,0 +1,290 @@
+//! Blocks on disk.
+//!
+//! * [`index`]: what lies there and what goes first, without I/O.
+//! * [`disk`]: the files.
+//! * [`worker`]: both together, blocking.
+//!
+//! The store itself is the asynchronous door: a bounded queue of blocks to write, behind which one task works, and
+//! loads with a bound on their number and time. A disk that hangs is left alone for a while.
+
+mod disk;
+mod index;
+mod worker;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, timeout};
+use tokio_util::task::TaskTracker;
+
+use crate::counters::Counters;
+use crate::key::{BlockId, ContentKey};
+use crate::seal::Seal;
+
+pub(crate) use disk::{Disk, Files};
+pub(crate) use index::{Scope, ranges};
+use worker::Worker;
+#[cfg(test)]
+pub(crate) use {disk::Space, index::Found};
+
+/// Loads at once.
+const LOADS: usize = 4;
+/// A load or listing that takes longer is not waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// So long nothing is read from a disk that did not answer.
+const SUSPENSION: Duration = Duration::from_secs(10);
+/// Commands in the queue, beside its bound in bytes.
+const QUEUE: usize = 4096;
+/// Commands per visit to a blocking thread.
+const BATCH: usize = 16;
+
+enum Command {
+    Write(BlockId),
+    Forget(Scope, oneshot::Sender<()>),
+    Limit(u64, oneshot::Sender<()>),
+}
+
+pub(crate) struct Store {
+    worker: Arc<Worker>,
+    queued: Arc<Queued>,
+    commands: Mutex<Option<mpsc::Sender<Command>>>,
+    loads: Arc<Semaphore>,
+    suspended: Mutex<Option<Instant>>,
+    counters: Arc<Counters>,
+}
+
+impl Store {
+    /// Starts to look for what is on disk, and the task behind the queue of at most `queue_bytes`.
+    pub(crate) fn open(
+        files: Box<dyn Files>,
+        seal: Seal,
+        limit: u64,
+        queue_bytes: u64,
+        counters: Arc<Counters>,
+        tasks: &TaskTracker,
+    ) -> Self {
+        let worker = Arc::new(Worker::new(files, seal, limit, Arc::clone(&counters)));
+        let queued = Arc::new(Queued { limit: queue_bytes, state: Mutex::default() });
+        let (commands, queue) = mpsc::channel(QUEUE);
+        tasks.spawn(work(Arc::clone(&worker), Arc::clone(&queued), queue));
+        Self {
+            worker,
+            queued,
+            commands: Mutex::new(Some(commands)),
+            loads: Arc::new(Semaphore::new(LOADS)),
+            suspended: Mutex::new(None),
+            counters,
+        }
+    }
+
+    /// Returns when it is known what lies on disk of `key`, or is not going to be known soon.
+    pub(crate) async fn listed(&self, key: ContentKey) {
+        if self.worker.index().is_listed(&key) || self.is_suspended() {
+            return;
+        }
+        let worker = Arc::clone(&self.worker);
+        if timeout(PATIENCE, spawn_blocking(move || worker.list(&key))).await.is_err() {
+            self.suspend();
+        }
+    }
+
+    /// Whether a block can probably be loaded.
+    pub(crate) fn contains(&self, id: &BlockId, length: u64) -> bool {
+        self.queued.get(id, length).is_some()
+            || (self.worker.index().contains(id, length) && !self.is_suspended())
+    }
+
+    /// The verified block.
+    pub(crate) async fn load(&self, id: BlockId, length: u64) -> Option<Bytes> {
+        if let Some(block) = self.queued.get(&id, length) {
+            return Some(block);
+        }
+        let loading = async {
+            let permit = Arc::clone(&self.loads).acquire_owned().await.ok()?;
+            let worker = Arc::clone(&self.worker);
+            spawn_blocking(move || {
+                let block = worker.load(&id, length);
+                drop(permit);
+                block
+            })
+            .await
+            .ok()?
+        };
+        match timeout(PATIENCE, loading).await {
+            Ok(block) => block,
+            Err(_) => {
+                self.counters.bypasses.add(1);
+                self.suspend();
+                None
+            }
+        }
+    }
+
+    /// Queues a block to be written. If the queue is full, it is not kept.
+    pub(crate) fn keep(&self, id: BlockId, block: Bytes) {
+        if self.worker.index().contains(&id, block.len() as u64) {
+            return;
+        }
+        let commands = lock(&self.commands);
+        let Some(commands) = commands.as_ref() else { return };
+        if !self.queued.insert(id, block) {
+            self.counters.bypasses.add(1);
+        } else if commands.try_send(Command::Write(id)).is_err() {
+            self.queued.remove(&id);
+            self.counters.bypasses.add(1);
+        }
+    }
+
+    /// Removes what there is within `scope`.
+    pub(crate) async fn forget(&self, scope: Scope) {
+        self.queued.forget(scope);
+        self.command(|done| Command::Forget(scope, done)).await;
+    }
+
+    /// Changes the limit; returns when it holds.
+    pub(crate) async fn set_limit(&self, limit: u64) {
+        self.command(|done| Command::Limit(limit, done)).await;
+    }
+
+    /// A reader of `key` begins.
+    pub(crate) fn open_reader(&self, key: ContentKey) {
+        self.worker.index().open(key);
+    }
+
+    /// A reader of `key` ends; true if it was the last one.
+    pub(crate) fn close_reader(&self, key: ContentKey) -> bool {
+        self.worker.index().close(key)
+    }
+
+    /// Limit and use, in bytes.
+    pub(crate) fn usage(&self) -> (u64, u64) {
+        let index = self.worker.index();
+        (index.limit(), index.used())
+    }
+
+    /// The blocks of `key` on disk and in the queue.
+    pub(crate) fn indexes(&self, key: &ContentKey) -> Vec<u64> {
+        let mut indexes = self.queued.indexes(key);
+        indexes.extend(self.worker.index().indexes(key));
+        indexes
+    }
+
+    /// Nothing is queued any more; the task ends when it has done what is.
+    pub(crate) fn close(&self) {
+        lock(&self.commands).take();
+    }
+
+    async fn command(&self, command: impl FnOnce(oneshot::Sender<()>) -> Command) {
+        let Some(commands) = lock(&self.commands).clone() else { return };
+        let (done, finished) = oneshot::channel();
+        if commands.send(command(done)).await.is_ok() {
+            // An error means that the task has ended: the cache was closed.
+            finished.await.ok();
+        }
+    }
+
+    fn suspend(&self) {
+        tracing::debug!("the cache's disk does not answer");
+        *lock(&self.suspended) = Some(Instant::now() + SUSPENSION);
+    }
+
+    fn is_suspended(&self) -> bool {
+        lock(&self.suspended).is_some_and(|until| Instant::now() < until)
+    }
+}
+
+async fn work(worker: Arc<Worker>, queued: Arc<Queued>, mut queue: mpsc::Receiver<Command>) {
+    let scanning = Arc::clone(&worker);
+    // Should it panic, the cache goes on without what was not found.
+    spawn_blocking(move || scanning.scan()).await.ok();
+    loop {
+        let mut batch = Vec::with_capacity(BATCH);
+        if queue.recv_many(&mut batch, BATCH).await == 0 {
+            return;
+        }
+        let (worker, queued) = (Arc::clone(&worker), Arc::clone(&queued));
+        spawn_blocking(move || {
+            let mut file = Vec::new();
+            for command in batch {
+                match command {
+                    Command::Write(id) => {
+                        if let Some(block) = queued.waiting(&id) {
+                            worker.write(&id, &block, &mut file);
+                            queued.remove(&id);
+                        }
+                    }
+                    Command::Forget(scope, done) => {
+                        worker.forget(scope);
+                        done.send(()).ok();
+                    }
+                    Command::Limit(limit, done) => {
+                        worker.set_limit(limit);
+                        done.send(()).ok();
+                    }
+                }
+            }
+        })
+        .await
+        .ok();
+    }
+}
+
+/// The blocks in the queue: they are served from there until they are written.
+struct Queued {
+    limit: u64,
+    state: Mutex<QueuedState>,
+}
+
+#[derive(Default)]
+struct QueuedState {
+    blocks: HashMap<BlockId, Bytes>,
+    bytes: u64,
+}
+
+impl Queued {
+    fn waiting(&self, id: &BlockId) -> Option<Bytes> {
+        lock(&self.state).blocks.get(id).cloned()
+    }
+
+    fn get(&self, id: &BlockId, length: u64) -> Option<Bytes> {
+        self.waiting(id).filter(|block| block.len() as u64 == length)
+    }
+
+    fn insert(&self, id: BlockId, block: Bytes) -> bool {
+        let mut state = lock(&self.state);
+        let length = block.len() as u64;
+        if state.bytes + length > self.limit {
+            return false;
+        }
+        state.bytes += length;
+        if let Some(former) = state.blocks.insert(id, block) {
+            state.bytes -= former.len() as u64;
+        }
+        true
+    }
+
+    fn remove(&self, id: &BlockId) {
+        let mut state = lock(&self.state);
+        if let Some(block) = state.blocks.remove(id) {
+            state.bytes -= block.len() as u64;
+        }
+    }
+
+    fn forget(&self, scope: Scope) {
+        let mut state = lock(&self.state);
+        state.blocks.retain(|id, _| !scope.holds(&id.key));
+        state.bytes = state.blocks.values().map(|block| block.len() as u64).sum();
+    }
+
+    fn indexes(&self, key: &ContentKey) -> Vec<u64> {
+        lock(&self.state).blocks.keys().filter(|id| id.key == *key).map(|id| id.index).collect()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,254 @@
+//! The half of the store that blocks on the disk.
+//!
+//! Writes, evictions and drops come one after the other; loads and the listing of a content run beside them. Room
+//! is reserved before a file is written and given back after it was removed, so that the limit holds at all times.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+
+use crate::counters::Counters;
+use crate::key::{BlockId, ContentKey};
+use crate::seal::{OVERHEAD, Seal};
+use crate::store::disk::Files;
+use crate::store::index::{Index, Room, Scope};
+
+/// The file system is never taken below this much free space, or below a fiftieth of its size if that is less.
+const FREE_BYTES: u64 = 512_000_000;
+const FREE_FRACTION: u64 = 50;
+/// Most blocks removed for one to be written: room that others use up faster is not worth the whole cache.
+const EVICTIONS_AT_ONCE: usize = 64;
+/// Blocks removed when a write finds the disk full in spite of the guard.
+const EVICTIONS_WHEN_FULL: usize = 4;
+/// Trouble with the disk is logged so often.
+const LOG_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Why a block is not kept.
+#[derive(Debug, thiserror::Error)]
+enum Bypass {
+    #[error("the limit has no room for it")]
+    Limit,
+    #[error("the disk is nearly full")]
+    DiskFull,
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+pub(crate) struct Worker {
+    files: Box<dyn Files>,
+    seal: Seal,
+    index: Mutex<Index>,
+    counters: Arc<Counters>,
+    prepared: OnceLock<()>,
+    logged: Mutex<Option<Instant>>,
+}
+
+impl Worker {
+    pub(crate) fn new(files: Box<dyn Files>, seal: Seal, limit: u64, counters: Arc<Counters>) -> Self {
+        Self {
+            files,
+            seal,
+            index: Mutex::new(Index::new(limit)),
+            counters,
+            prepared: OnceLock::new(),
+            logged: Mutex::new(None),
+        }
+    }
+
+    pub(crate) fn index(&self) -> MutexGuard<'_, Index> {
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in what lies on disk, and removes what is over the limit. Nothing is written before.
+    pub(crate) fn scan(&self) {
+        self.prepare();
+        match self.files.contents() {
+            Ok(contents) => contents.iter().for_each(|key| self.list(key)),
+            Err(error) => self.trouble(&error.into()),
+        }
+        self.index().finish_scan();
+        self.shrink();
+    }
+
+    /// Takes in what lies on disk of `key`, ahead of the scan.
+    pub(crate) fn list(&self, key: &ContentKey) {
+        self.prepare();
+        if self.index().is_listed(key) {
+            return;
+        }
+        let found = self.files.blocks(key).unwrap_or_else(|error| {
+            self.trouble(&error.into());
+            Vec::new()
+        });
+        self.index().adopt(*key, &found);
+    }
+
+    /// The block, if its file is there and verifies. A file that does not is removed.
+    pub(crate) fn load(&self, id: &BlockId, length: u64) -> Option<Bytes> {
+        let opened = match self.files.read(id, length + OVERHEAD) {
+            Ok(file) => usize::try_from(length).ok().and_then(|length| self.seal.open(id, length, file)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => {
+                self.counters.bypasses.add(1);
+                self.trouble(&error.into());
+                None
+            }
+        };
+        if opened.is_none() {
+            tracing::debug!(?id, "a cached block is gone or does not verify");
+            self.discard(id);
+            return None;
+        }
+        let refresh = self.index().touch(id, now());
+        if refresh && let Err(error) = self.files.refresh(id) {
+            self.trouble(&error.into());
+        }
+        opened
+    }
+
+    /// Keeps a block, if there is room and the disk takes it; `file` is a buffer.
+    pub(crate) fn write(&self, id: &BlockId, block: &[u8], file: &mut Vec<u8>) {
+        match self.try_write(id, block, file) {
+            Ok(()) => {}
+            Err(Bypass::Limit) => self.counters.bypasses.add(1),
+            Err(bypass @ (Bypass::DiskFull | Bypass::Io(_))) => {
+                self.counters.bypasses.add(1);
+                self.trouble(&bypass);
+            }
+        }
+    }
+
+    pub(crate) fn forget(&self, scope: Scope) {
+        let blocks = self.index().within(scope);
+        blocks.iter().for_each(|id| self.remove(id));
+    }
+
+    pub(crate) fn set_limit(&self, limit: u64) {
+        self.index().set_limit(limit);
+        self.shrink();
+    }
+
+    fn prepare(&self) {
+        self.prepared.get_or_init(|| match self.files.prepare().and_then(|()| self.files.space()) {
+            Ok(space) => self.index().set_unit(space.unit),
+            Err(error) => self.trouble(&error.into()),
+        });
+    }
+
+    fn shrink(&self) {
+        loop {
+            let Some(victim) = self.index().over_limit() else { return };
+            if let Err(bypass) = self.evict(&victim) {
+                return self.trouble(&bypass);
+            }
+        }
+    }
+
+    fn try_write(&self, id: &BlockId, block: &[u8], file: &mut Vec<u8>) -> Result<(), Bypass> {
+        let length = u32::try_from(block.len()).map_err(io::Error::other)?;
+        let charge = loop {
+            let room = self.index().room(id, length.into());
+            match room {
+                Room::Present => return Ok(()),
+                Room::Never => return Err(Bypass::Limit),
+                Room::Evict(victim) => self.evict(&victim)?,
+                Room::Reserved(charge) => break charge,
+            }
+        };
+        let written = self.keep_free(charge).and_then(|()| {
+            self.seal.seal(id, block, file)?;
+            self.write_file(id, file)
+        });
+        if let Err(bypass) = written {
+            // What cannot be removed stays counted.
+            if self.files.remove(id, true).is_ok() {
+                self.index().cancel(id, charge);
+            }
+            return Err(bypass);
+        }
+        self.index().commit(id, length, now());
+        let superseded = self.index().superseded_by(&id.key);
+        superseded.iter().for_each(|id| self.remove(id));
+        Ok(())
+    }
+
+    fn write_file(&self, id: &BlockId, file: &[u8]) -> Result<(), Bypass> {
+        let Err(error) = self.files.write(id, file) else { return Ok(()) };
+        if !matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+            return Err(error.into());
+        }
+        self.files.remove(id, false)?;
+        for _ in 0..EVICTIONS_WHEN_FULL {
+            let victim = self.index().oldest().ok_or(Bypass::DiskFull)?;
+            self.evict(&victim)?;
+        }
+        self.files.write(id, file)?;
+        Ok(())
+    }
+
+    /// Makes sure that `needed` bytes can be written and enough is left.
+    fn keep_free(&self, needed: u64) -> Result<(), Bypass> {
+        for _ in 0..EVICTIONS_AT_ONCE {
+            let space = self.files.space()?;
+            if space.free >= needed + FREE_BYTES.min(space.total / FREE_FRACTION) {
+                return Ok(());
+            }
+            let victim = self.index().oldest().ok_or(Bypass::DiskFull)?;
+            self.evict(&victim)?;
+        }
+        Err(Bypass::DiskFull)
+    }
+
+    fn evict(&self, id: &BlockId) -> Result<(), Bypass> {
+        let Some(taken) = self.index().take(id) else { return Ok(()) };
+        match self.files.remove(id, taken.last) {
+            Ok(()) => {
+                self.index().removed(&taken);
+                self.counters.evictions.add(1);
+                Ok(())
+            }
+            Err(error) => {
+                self.index().restore(&taken);
+                Err(error.into())
+            }
+        }
+    }
+
+    fn remove(&self, id: &BlockId) {
+        let Some(taken) = self.index().take(id) else { return };
+        match self.files.remove(id, taken.last) {
+            Ok(()) => self.index().removed(&taken),
+            Err(error) => {
+                self.index().restore(&taken);
+                self.trouble(&error.into());
+            }
+        }
+    }
+
+    /// As `remove`, but the block is not served again even if its file stays.
+    fn discard(&self, id: &BlockId) {
+        let Some(taken) = self.index().take(id) else { return };
+        match self.files.remove(id, taken.last) {
+            Ok(()) => self.index().removed(&taken),
+            Err(error) => self.trouble(&error.into()),
+        }
+    }
+
+    fn trouble(&self, bypass: &Bypass) {
+        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        if logged.is_none_or(|last| last.elapsed() >= LOG_INTERVAL) {
+            *logged = Some(Instant::now());
+            tracing::warn!(error = %bypass, "the cache's disk gives trouble: reading past it");
+        }
+    }
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+#[cfg(test)]
+mod tests;
