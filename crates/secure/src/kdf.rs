@@ -50,3 +50,31 @@ impl Key {
         Self::extract(&*self.0, &*other.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hmac::{Hmac, KeyInit, Mac};
+
+    use super::*;
+    use crate::testing::hex;
+
+    /// RFC 4231, test case 2: HKDF-Extract is an HMAC.
+    #[test]
+    fn extract_is_that_of_the_rfc() {
+        let key = Key::extract(b"Jefe", b"what do ya want for nothing?");
+        let expected = "164b7a7bfcf819e2e395fbe73b56e0a387bd64222e831fd610270cd7ea250554\
+                        9758bf75c05a994a6d034f65f8f0e6fdcaeab1a34d4a6b4b636e070a38bce737";
+        assert_eq!(hex(&*key.0), expected);
+    }
+
+    /// RFC 5869, 2.3: the first block of HKDF-Expand.
+    #[test]
+    fn expand_is_one_hmac_over_label_and_fields() {
+        let key = Key::extract(b"salt", b"secret");
+        let mut hmac = Hmac::<Sha512>::new_from_slice(&*key.0).unwrap();
+        hmac.update(b"farhold v1 label\0onetwo\x01");
+        let expanded = key.expand::<32>("label", &[b"one", b"two"]);
+        assert_eq!(*expanded, hmac.finalize().into_bytes()[..32]);
+        assert_eq!(key.derive("label", &[b"one", b"two"]).0[..32], *expanded);
+    }
+}
