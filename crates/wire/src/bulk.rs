@@ -4,7 +4,7 @@
 //! (fetch), a `ReadHead` (head), plain bytes that follow each other from the head's offset on (data), one byte with
 //! a `ReadFailure` or 0 for success (end), nothing (cancel).
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Buf, Bytes};
 use prost::Message;
 
 use crate::convert::WireError;
@@ -56,12 +56,10 @@ impl Frame {
         (header.into(), body)
     }
 
-    /// Takes the first whole frame off `buffer`; `None` if more bytes are needed.
-    pub fn decode(buffer: &mut BytesMut) -> Result<Option<Self>, WireError> {
-        if buffer.len() < HEADER_BYTES {
-            return Ok(None);
-        }
-        let mut header = &buffer[..HEADER_BYTES];
+    /// Takes the first whole frame off `buffer` (`Bytes` or `BytesMut`, from which it is split without a copy); `None`
+    /// if more bytes are needed.
+    pub fn decode(buffer: &mut (impl Buf + AsRef<[u8]>)) -> Result<Option<Self>, WireError> {
+        let Some(mut header) = buffer.as_ref().get(..HEADER_BYTES) else { return Ok(None) };
         let kind = header.get_u8();
         let id = header.get_u64();
         let length = usize::try_from(header.get_u32()).map_err(|_| WireError::TooLarge("frame"))?;
@@ -76,11 +74,11 @@ impl Frame {
         if length > most {
             return Err(WireError::TooLarge("frame"));
         }
-        if buffer.len() < HEADER_BYTES + length {
+        if buffer.remaining() < HEADER_BYTES + length {
             return Ok(None);
         }
         buffer.advance(HEADER_BYTES);
-        let body = buffer.split_to(length).freeze();
+        let body = buffer.copy_to_bytes(length);
         let frame = match kind {
             FETCH => Self::Fetch(id, message::<pb::ReadRequest>(body)?.try_into()?),
             HEAD => Self::Head(id, message::<pb::ReadHead>(body)?.try_into()?),

@@ -1,3 +1,4 @@
+use bytes::BytesMut;
 use proptest::prelude::*;
 
 use super::*;
