@@ -216,3 +216,35 @@ fn probe(stream: &TcpStream) -> Result<(), LegEnd> {
         Ok(0) | Err(_) => Err(LegEnd::Gone),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Waits without letting the runtime look at its sockets.
+    fn probed(stream: &TcpStream) -> Option<LegEnd> {
+        (0..500).find_map(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            probe(stream).err()
+        })
+    }
+
+    #[tokio::test]
+    async fn a_probe_hears_what_the_runtime_has_not_heard_yet() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let leaves = std::net::TcpStream::connect(address).unwrap();
+        let (leaving, _) = listener.accept().await.unwrap();
+        let mut speaks = std::net::TcpStream::connect(address).unwrap();
+        let (speaking, _) = listener.accept().await.unwrap();
+        assert!(probe(&leaving).is_ok() && probe(&speaking).is_ok());
+
+        drop(leaves);
+        speaks.write_all(b"x").unwrap();
+        assert!(matches!(probed(&leaving), Some(LegEnd::Gone)));
+        assert!(matches!(probed(&speaking), Some(LegEnd::Spoke)));
+    }
+}

@@ -53,7 +53,7 @@ async fn a_recorded_call_is_not_played_back() {
     relay.stop().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_corpse_is_not_paired_however_fresh_it_is() {
     let relay = start(|_| {});
     for token in 0..200 {
@@ -68,6 +68,7 @@ async fn a_corpse_is_not_paired_however_fresh_it_is() {
     relay.stop().await;
 }
 
+// On one thread, so that the caller has left before the relay hears its call.
 #[tokio::test]
 async fn a_caller_that_leaves_at_once_does_not_use_up_its_partner() {
     let relay = start(|_| {});

@@ -156,3 +156,45 @@ async fn a_dropped_relay_is_gone() {
     closed(&mut parked).await;
     until(|| async { TcpStream::connect(at.bridge).await.is_err() }).await;
 }
+
+/// The manual says what is so.
+#[tokio::test]
+async fn the_manual_names_every_metric_and_the_default_limits() {
+    let manual = include_str!("../../../../docs/relay.md");
+    let relay = start(|_| {});
+    let (_, page) = get(relay.addresses().http, "/metrics").await;
+    for line in page.lines().filter(|line| !line.starts_with('#')) {
+        let name = line.trim_start_matches("farhold_relay_").split([' ', '{']).next().unwrap();
+        assert!(manual.contains(&format!("`{name}`")), "{name} is not in the manual");
+        if let Some((_, cause)) = line.split_once("cause=\"") {
+            let cause = cause.split('"').next().unwrap();
+            assert!(manual.contains(&format!("`{cause}`")), "the cause {cause} is not in the manual");
+        }
+    }
+    relay.stop().await;
+
+    let RelayConfig { limits, timings, .. } = RelayConfig::default();
+    for (what, limit) in [
+        ("connections to the rendezvous", limits.rendezvous_connections),
+        ("connections to the bridge, spliced ones included", limits.bridge_connections),
+        ("parked legs", limits.parked_legs),
+        ("connections to health and metrics", limits.http_connections),
+        ("posts", limits.posts),
+        ("bytes of posts", limits.post_bytes),
+        ("watches", limits.watches),
+        ("watched tokens", limits.watched_tokens),
+    ] {
+        let row = format!("| {what} | {} | {} |\n", limit.total, limit.per_source);
+        assert!(manual.contains(&row), "{row} is not in the manual");
+    }
+    for (what, time) in [
+        ("for the HTTP/2 preface or the bridge call", timings.opening),
+        ("for a whole call, or a whole connection to health and metrics", timings.call),
+        ("between two pings of the rendezvous, and for the answer to one", timings.keepalive),
+        ("for the partner of a leg", timings.parked),
+        ("for a byte in either direction of a spliced pair", timings.idle),
+    ] {
+        let row = format!("| {what} | {} s |\n", time.as_secs());
+        assert!(manual.contains(&row), "{row} is not in the manual");
+    }
+}
