@@ -15,7 +15,7 @@ use tracing_subscriber::EnvFilter;
 /// metrics (HTTP: /health, /metrics). It keeps nothing on disk, and needs no configuration. Ctrl-C or SIGTERM stops
 /// it: connections that pass through it get 5 seconds to finish.
 ///
-/// Log messages go to standard error; the environment variable RUST_LOG chooses them (default: info). Below DEBUG
+/// Log messages go to standard error; the environment variable RUST_LOG chooses them. At the default level, info,
 /// they name no address, token or nonce.
 #[derive(Debug, Parser)]
 #[command(name = "farhold-relay", version)]
