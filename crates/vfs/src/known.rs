@@ -1,8 +1,9 @@
 //! The nodes that the system knows by number, and what they stand for.
 
 use std::collections::HashMap;
+use std::time::SystemTime;
 
-use farhold_catalog::{ContactId, EntryId, Object, Version};
+use farhold_catalog::{ContactId, EntryId, NodeKey, Object, Version};
 
 use crate::attr::NodeId;
 
@@ -13,18 +14,16 @@ pub(crate) enum Target {
     Top,
     /// A contact's folder.
     Contact(ContactId),
-    /// Something of mine in a contact's folder.
-    Mine {
-        contact: ContactId,
-        entry: EntryId,
-        /// The object that it is; another one behind the same entry is another node.
-        object: Object,
-    },
+    /// A regular file of mine. The object makes the node: another one behind the same entry is another node, and one
+    /// behind several entries is one node.
+    MyFile { contact: ContactId, entry: EntryId, object: Object },
+    /// A folder or link of mine, as it stands in one contact's folder.
+    MyEntry { contact: ContactId, entry: EntryId, incarnation: u64 },
     /// Something of a contact's.
     Theirs { contact: ContactId, entry: EntryId, incarnation: u64 },
 }
 
-/// An entry, whichever of its incarnations; what changes are told of.
+/// An entry, whichever of its incarnations: what changes are told of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum EntryRef {
     Mine(EntryId),
@@ -36,17 +35,22 @@ impl Target {
     pub(crate) fn entry(&self) -> Option<EntryRef> {
         match *self {
             Self::Top | Self::Contact(_) => None,
-            Self::Mine { entry, .. } => Some(EntryRef::Mine(entry)),
+            Self::MyFile { entry, .. } | Self::MyEntry { entry, .. } => Some(EntryRef::Mine(entry)),
             Self::Theirs { contact, entry, .. } => Some(EntryRef::Theirs(contact, entry)),
         }
     }
 
-    /// The contact in whose folder it is.
-    pub(crate) fn contact(&self) -> Option<ContactId> {
+    /// What its number is kept under; the top folder has its number without being asked for.
+    pub(crate) fn key(&self) -> Option<NodeKey> {
         match *self {
             Self::Top => None,
-            Self::Contact(contact) | Self::Mine { contact, .. } | Self::Theirs { contact, .. } => {
-                Some(contact)
+            Self::Contact(contact) => Some(NodeKey::Contact(contact)),
+            Self::MyFile { object, .. } => Some(NodeKey::Object(object)),
+            Self::MyEntry { contact, entry, incarnation } => {
+                Some(NodeKey::Mine { contact, entry, incarnation })
+            }
+            Self::Theirs { contact, entry, incarnation } => {
+                Some(NodeKey::Peer { contact, entry, incarnation })
             }
         }
     }
@@ -55,8 +59,8 @@ impl Target {
 /// A state of a node's content: equal states, equal bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ContentState {
-    /// Of mine: size, and seconds and nanoseconds of the last change of anything.
-    Disk(u64, i64, u32),
+    /// Of mine: size, and the time of the last change of anything.
+    Disk(u64, SystemTime),
     /// Of theirs.
     Version(Version),
 }

@@ -5,13 +5,16 @@
 //! adapter in `mount`.
 
 mod attr;
+mod contact;
 mod drive;
 mod error;
+mod handles;
 mod invalidation;
 mod known;
 mod link;
 mod names;
 mod peer;
+mod shown;
 mod slots;
 
 pub use attr::{Attr, Change, DirEntry, DiskSpace, Handle, NodeId, NodeKind, OpenFile, OpenMode, Owner};

@@ -1,0 +1,266 @@
+//! Reading files.
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use farhold_cache::{FetchError, ReadError, Reader};
+use farhold_catalog::{Entry, EntryId, EntryKind, Version};
+use tokio::sync::watch;
+
+use super::lookup::{entry_attr, gone};
+use super::{Drive, local, lock};
+use crate::attr::{Attr, Handle, NodeId, OpenFile, OpenMode};
+use crate::contact::Contact;
+use crate::error::VfsError;
+use crate::invalidation::Invalidation;
+use crate::known::{ContentState, Target};
+
+/// How often one read begins again because the content changed meanwhile.
+const ATTEMPTS: u32 = 16;
+/// How long it waits for the content to settle, more with each attempt.
+const SETTLE: Duration = Duration::from_millis(20);
+
+/// An open file.
+#[derive(Debug)]
+pub(super) enum OpenedFile {
+    Mine(MyFile),
+    Theirs(TheirFile),
+}
+
+/// A file of mine, open on the disk: it stays readable whatever becomes of its name.
+#[derive(Debug)]
+pub(super) struct MyFile {
+    node: NodeId,
+    file: Arc<File>,
+    attr: Attr,
+}
+
+/// A file of a contact's. It follows changes in place; if another object takes the place of this one, it keeps to what
+/// it has opened.
+#[derive(Debug)]
+pub(super) struct TheirFile {
+    node: NodeId,
+    contact: Arc<Contact>,
+    entry: EntryId,
+    incarnation: u64,
+    reading: watch::Sender<Reading>,
+}
+
+/// The version that is read now.
+#[derive(Debug, Clone)]
+struct Reading {
+    version: Version,
+    attr: Attr,
+    reader: Arc<Reader>,
+}
+
+impl OpenedFile {
+    fn node(&self) -> NodeId {
+        match self {
+            Self::Mine(file) => file.node,
+            Self::Theirs(file) => file.node,
+        }
+    }
+}
+
+impl TheirFile {
+    /// Whether it is this entry.
+    pub(super) fn is(&self, contact: &Contact, entry: EntryId) -> bool {
+        self.entry == entry && self.contact.id() == contact.id()
+    }
+}
+
+impl Drive {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// [`VfsError::ReadOnly`] for writing, by now; other [`VfsError`]s.
+    pub async fn open_file(&self, node: NodeId, mode: OpenMode) -> Result<OpenFile, VfsError> {
+        match mode {
+            OpenMode::Read => {}
+            OpenMode::Write => return Err(VfsError::ReadOnly),
+        }
+        let (file, state) = match self.target(node)? {
+            Target::Top | Target::Contact(_) | Target::MyEntry { .. } => return Err(VfsError::IsFolder),
+            Target::MyFile { entry, .. } => self.open_mine(node, entry).await.map_err(gone)?,
+            Target::Theirs { contact, entry, incarnation } => {
+                let contact = self.contact(contact)?;
+                let entry = self.their_entry(&contact, entry, incarnation).await?;
+                open_theirs(node, contact, &entry)?
+            }
+        };
+        let handle = self.files.insert(file)?;
+        Ok(OpenFile { handle, keep_cache: lock(&self.known).opened(node, state) })
+    }
+
+    /// Reads up to `length` bytes of an open file; fewer only at its end.
+    ///
+    /// # Errors
+    /// [`VfsError::Stale`] if the content that was opened is gone and not here; [`VfsError::Offline`],
+    /// [`VfsError::TimedOut`] and [`VfsError::Busy`] if it must be fetched and cannot be; other [`VfsError`]s.
+    pub async fn read(&self, file: Handle, offset: u64, length: u32) -> Result<Bytes, VfsError> {
+        match &*self.files.get(file)? {
+            OpenedFile::Mine(file) => read_mine(Arc::clone(&file.file), offset, length).await,
+            OpenedFile::Theirs(file) => file.contact.wait(self.read_theirs(file, offset, length)).await,
+        }
+    }
+
+    /// Closes a file.
+    pub fn release(&self, file: Handle) {
+        self.files.remove(file);
+    }
+
+    /// Attributes of a node that is gone, if it is open.
+    pub(super) fn open_attr(&self, node: NodeId) -> Option<Attr> {
+        let open = self.files.filter(|file| file.node() == node).pop()?;
+        Some(match &*open {
+            OpenedFile::Mine(file) => Attr { links: 0, ..file.attr },
+            OpenedFile::Theirs(file) => Attr { links: 0, ..file.reading.borrow().attr },
+        })
+    }
+
+    async fn open_mine(&self, node: NodeId, entry: EntryId) -> Result<(OpenedFile, ContentState), VfsError> {
+        let file = self.home.open_file(entry).await.map_err(local)?;
+        // After it was opened: if another object has come in its place, this is seen here.
+        let attr = self.current(node).await?;
+        let state = ContentState::Disk(attr.size, attr.changed);
+        Ok((OpenedFile::Mine(MyFile { node, file: Arc::new(file), attr }), state))
+    }
+
+    async fn read_theirs(&self, file: &TheirFile, offset: u64, length: u32) -> Result<Bytes, VfsError> {
+        let mut state = file.reading.subscribe();
+        for attempt in 0..ATTEMPTS {
+            let reading = state.borrow_and_update().clone();
+            let reply = tokio::select! {
+                biased;
+                reply = reading.reader.read(offset, length) => reply,
+                // Of a version that is no longer shown, nothing is passed on.
+                changed = state.changed() => match changed {
+                    Ok(()) => continue,
+                    Err(_) => return Err(VfsError::Stale),
+                },
+            };
+            match reply {
+                Ok(reply) if reply.key == reading.reader.key() => {
+                    if !state.has_changed().unwrap_or(false) {
+                        return Ok(reply.data);
+                    }
+                }
+                Ok(reply) => {
+                    let version = self.follow(file).await?;
+                    if file.contact.content_key(file.entry, version) == reply.key {
+                        return Ok(reply.data);
+                    }
+                }
+                Err(ReadError::Fetch(FetchError::Changed)) => tokio::time::sleep(SETTLE * attempt).await,
+                Err(error) => return Err(read_error(error)),
+            }
+        }
+        Err(VfsError::HomeFailed)
+    }
+
+    /// Shows the version that the replica has of an open file, and gives it back.
+    ///
+    /// # Errors
+    /// [`VfsError::Stale`] if another object has taken its place or it is gone.
+    pub(super) async fn follow(&self, file: &TheirFile) -> Result<Version, VfsError> {
+        let entry = self.their_entry(&file.contact, file.entry, file.incarnation).await?;
+        let EntryKind::File { size } = entry.kind else { return Err(VfsError::Stale) };
+        let followed = file.reading.send_if_modified(|reading| {
+            if reading.version == entry.version {
+                return false;
+            }
+            let reader = Arc::new(file.contact.reader(file.entry, entry.version, size));
+            *reading = Reading { version: entry.version, attr: entry_attr(file.node, &entry), reader };
+            true
+        });
+        if followed {
+            self.invalidate(Invalidation::Content(file.node));
+        }
+        Ok(entry.version)
+    }
+
+    /// Lets the open files of changed entries follow them.
+    pub(super) async fn follow_open(&self, contact: &Contact, changed: &[EntryId]) {
+        let open = self.files.filter(|file| match file {
+            OpenedFile::Mine(_) => false,
+            OpenedFile::Theirs(file) => changed.iter().any(|entry| file.is(contact, *entry)),
+        });
+        for file in open {
+            if let OpenedFile::Theirs(file) = &*file
+                && let Err(error) = self.follow(file).await
+            {
+                // It keeps to what it has.
+                tracing::debug!(%error, "an open file does not follow its entry");
+            }
+        }
+    }
+}
+
+fn open_theirs(
+    node: NodeId,
+    contact: Arc<Contact>,
+    entry: &Entry,
+) -> Result<(OpenedFile, ContentState), VfsError> {
+    let size = match entry.kind {
+        EntryKind::File { size } => size,
+        EntryKind::Folder => return Err(VfsError::IsFolder),
+        EntryKind::Symlink { .. } => return Err(VfsError::Denied),
+    };
+    let reader = Arc::new(contact.reader(entry.id, entry.version, size));
+    let (reading, _) =
+        watch::channel(Reading { version: entry.version, attr: entry_attr(node, entry), reader });
+    let file = TheirFile { node, contact, entry: entry.id, incarnation: entry.incarnation, reading };
+    Ok((OpenedFile::Theirs(file), ContentState::Version(entry.version)))
+}
+
+fn read_error(error: ReadError) -> VfsError {
+    match error {
+        ReadError::Fetch(FetchError::Offline) => VfsError::Offline,
+        ReadError::Fetch(FetchError::TimedOut) => VfsError::TimedOut,
+        ReadError::Fetch(FetchError::NotFound) => VfsError::Stale,
+        ReadError::Fetch(FetchError::Unavailable) => VfsError::Unavailable,
+        ReadError::Fetch(FetchError::Denied) => VfsError::Denied,
+        ReadError::Fetch(FetchError::Changed | FetchError::Other(_)) | ReadError::Inconsistent(_) => {
+            tracing::debug!(%error, "a home failed a read");
+            VfsError::HomeFailed
+        }
+        ReadError::Closed => VfsError::LocalFailed,
+    }
+}
+
+/// Reads on a thread that may block.
+async fn read_mine(file: Arc<File>, offset: u64, length: u32) -> Result<Bytes, VfsError> {
+    let read = tokio::task::spawn_blocking(move || read_at(&file, offset, length)).await;
+    match read {
+        Ok(Ok(data)) => Ok(data),
+        Ok(Err(error)) => {
+            tracing::debug!(%error, "a file of mine cannot be read");
+            Err(VfsError::LocalFailed)
+        }
+        Err(error) => {
+            tracing::error!(%error, "reading a file ended early");
+            Err(VfsError::LocalFailed)
+        }
+    }
+}
+
+fn read_at(file: &File, offset: u64, length: u32) -> io::Result<Bytes> {
+    use std::os::unix::fs::FileExt;
+
+    let mut data = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+    let mut filled = 0;
+    while filled < data.len() {
+        match file.read_at(&mut data[filled..], offset + filled as u64) {
+            Ok(0) => break,
+            Ok(bytes) => filled += bytes,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    data.truncate(filled);
+    Ok(data.into())
+}
