@@ -238,11 +238,19 @@ impl Worker {
 
     fn trouble(&self, bypass: &Bypass) {
         let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
-        if logged.is_none_or(|last| last.elapsed() >= LOG_INTERVAL) {
-            *logged = Some(Instant::now());
+        if is_due(&mut logged, Instant::now()) {
             tracing::warn!(error = %bypass, "the cache's disk gives trouble: reading past it");
         }
     }
+}
+
+/// Whether it may be logged again, which then counts as done.
+fn is_due(logged: &mut Option<Instant>, now: Instant) -> bool {
+    let due = logged.is_none_or(|last| now.duration_since(last) >= LOG_INTERVAL);
+    if due {
+        *logged = Some(now);
+    }
+    due
 }
 
 /// Seconds since 1970.
@@ -251,4 +259,14 @@ fn now() -> u64 {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trouble_is_logged_once_a_minute() {
+        let start = Instant::now();
+        let mut logged = None;
+        let lines = (0..300).filter(|second| is_due(&mut logged, start + Duration::from_secs(*second)));
+        assert_eq!(lines.collect::<Vec<_>>(), [0, 60, 120, 180, 240]);
+    }
+}

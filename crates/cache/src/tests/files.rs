@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use crate::key::{BlockId, ContentKey};
 use crate::store::{Files, Found, Space};
@@ -27,19 +27,38 @@ pub(crate) struct State {
     pub(crate) remove_errors: Mutex<Option<io::ErrorKind>>,
     /// Every write fails half-way.
     pub(crate) tear: AtomicBool,
-    hangs: Mutex<bool>,
-    resumed: Condvar,
+    hangs: Gate,
+    search: Gate,
+}
+
+/// Holds calls while it is shut.
+#[derive(Default)]
+struct Gate {
+    shut: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl Gate {
+    fn set(&self, shut: bool) {
+        *self.shut.lock().unwrap_or_else(PoisonError::into_inner) = shut;
+        self.opened.notify_all();
+    }
+
+    fn pass(&self) {
+        let shut = self.shut.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.opened.wait_while(shut, |shut| *shut).unwrap_or_else(PoisonError::into_inner));
+    }
 }
 
 const UNIT: u64 = 4096;
 
 fn fail(kind: &Mutex<Option<io::ErrorKind>>) -> io::Result<()> {
-    kind.lock().unwrap().map_or(Ok(()), |kind| Err(kind.into()))
+    kind.lock().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |kind| Err(kind.into()))
 }
 
 impl State {
     pub(crate) fn used(&self) -> u64 {
-        used(&self.files.lock().unwrap())
+        used(&self.files.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(crate) fn most(&self) -> u64 {
@@ -51,34 +70,38 @@ impl State {
     }
 
     pub(crate) fn files(&self) -> Vec<BlockId> {
-        self.files.lock().unwrap().keys().copied().collect()
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).keys().copied().collect()
     }
 
     pub(crate) fn set_modified(&self, id: &BlockId, seconds: u64) {
-        self.files.lock().unwrap().get_mut(id).unwrap().1 = seconds;
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).get_mut(id).unwrap().1 = seconds;
     }
 
     pub(crate) fn modified(&self, id: &BlockId) -> u64 {
-        self.files.lock().unwrap()[id].1
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)[id].1
     }
 
     /// Changes a file behind the cache's back.
     pub(crate) fn damage(&self, id: &BlockId, damage: impl FnOnce(&mut Vec<u8>)) {
-        damage(&mut self.files.lock().unwrap().get_mut(id).unwrap().0);
+        damage(&mut self.files.lock().unwrap_or_else(PoisonError::into_inner).get_mut(id).unwrap().0);
     }
 
     /// From now on, calls wait until `resume`.
     pub(crate) fn hang(&self) {
-        *self.hangs.lock().unwrap() = true;
+        self.hangs.set(true);
     }
 
     pub(crate) fn resume(&self) {
-        *self.hangs.lock().unwrap() = false;
-        self.resumed.notify_all();
+        self.hangs.set(false);
     }
 
-    fn wait(&self) {
-        drop(self.resumed.wait_while(self.hangs.lock().unwrap(), |hangs| *hangs).unwrap());
+    /// From now on, the search for contents waits until `resume_search`.
+    pub(crate) fn hang_search(&self) {
+        self.search.set(true);
+    }
+
+    pub(crate) fn resume_search(&self) {
+        self.search.set(false);
     }
 }
 
@@ -98,8 +121,8 @@ impl TestFiles {
             write_errors: Mutex::default(),
             remove_errors: Mutex::default(),
             tear: false.into(),
-            hangs: false.into(),
-            resumed: Condvar::new(),
+            hangs: Gate::default(),
+            search: Gate::default(),
         };
         Self { state: Arc::new(state) }
     }
@@ -120,16 +143,16 @@ impl Files for TestFiles {
     }
 
     fn read(&self, id: &BlockId, length: u64) -> io::Result<Vec<u8>> {
-        self.state.wait();
+        self.state.hangs.pass();
         fail(&self.state.read_errors)?;
-        let files = self.state.files.lock().unwrap();
+        let files = self.state.files.lock().unwrap_or_else(PoisonError::into_inner);
         let (file, _) = files.get(id).ok_or(io::ErrorKind::NotFound)?;
         Ok(file[..file.len().min(length as usize + 1)].to_vec())
     }
 
     fn write(&self, id: &BlockId, file: &[u8]) -> io::Result<()> {
-        self.state.wait();
-        let mut files = self.state.files.lock().unwrap();
+        self.state.hangs.pass();
+        let mut files = self.state.files.lock().unwrap_or_else(PoisonError::into_inner);
         if self.state.tear.load(Ordering::SeqCst) {
             files.insert(*id, (file[..file.len() / 2].to_vec(), 0));
             return Err(io::ErrorKind::Other.into());
@@ -148,19 +171,26 @@ impl Files for TestFiles {
     }
 
     fn remove(&self, id: &BlockId, _: bool) -> io::Result<()> {
-        self.state.wait();
+        self.state.hangs.pass();
         fail(&self.state.remove_errors)?;
-        self.state.files.lock().unwrap().remove(id);
+        self.state.files.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
         Ok(())
     }
 
     fn refresh(&self, id: &BlockId) -> io::Result<()> {
-        self.state.files.lock().unwrap().get_mut(id).ok_or(io::ErrorKind::NotFound)?.1 = 1 << 31;
+        self.state
+            .files
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_mut(id)
+            .ok_or(io::ErrorKind::NotFound)?
+            .1 = 1 << 31;
         Ok(())
     }
 
     fn contents(&self) -> io::Result<Vec<ContentKey>> {
-        self.state.wait();
+        self.state.hangs.pass();
+        self.state.search.pass();
         fail(&self.state.read_errors)?;
         let mut contents: Vec<ContentKey> = self.state.files().iter().map(|id| id.key).collect();
         contents.sort_unstable();
@@ -169,7 +199,7 @@ impl Files for TestFiles {
     }
 
     fn blocks(&self, key: &ContentKey) -> io::Result<Vec<Found>> {
-        let files = self.state.files.lock().unwrap();
+        let files = self.state.files.lock().unwrap_or_else(PoisonError::into_inner);
         let files = files.iter().filter(|(id, _)| id.key == *key);
         Ok(files
             .filter_map(|(id, (file, modified))| {

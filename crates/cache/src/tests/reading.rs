@@ -95,7 +95,7 @@ async fn bytes_are_given_before_their_fetch_has_ended() {
     let begin = async {
         settle().await;
         check(&reader, B, 4096).await.unwrap();
-        assert_eq!(cache.blocks(key(1, 1)).cached, [0..1], "what has not arrived whole is not there");
+        assert_eq!(cache.blocks(key(1, 1)).cached, vec![0..1; 1], "what has not arrived whole is not there");
         assert_eq!(cache.blocks(key(1, 1)).in_flight[0].start, 1);
     };
     let (whole, ()) = tokio::join!(whole, begin);

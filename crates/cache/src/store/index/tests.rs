@@ -1,1 +1,233 @@
-//! Tests.
+use proptest::prelude::*;
+
+use super::*;
+
+fn key(entry: u8, epoch: u64, counter: u64) -> ContentKey {
+    ContentKey { contact: [1; 16], entry: [entry; 16], epoch, counter }
+}
+
+fn id(key: ContentKey, index: u64) -> BlockId {
+    BlockId { key, index }
+}
+
+fn ready(limit: u64) -> Index {
+    let mut index = Index::new(limit);
+    index.finish_scan();
+    index
+}
+
+fn put(index: &mut Index, id: BlockId) {
+    assert!(matches!(index.room(&id, 1000), Room::Reserved(_)), "no room for {id:?}");
+    index.commit(&id, 1000, 0);
+}
+
+fn remove(index: &mut Index, id: &BlockId) {
+    let taken = index.take(id).unwrap();
+    index.removed(&taken);
+}
+
+#[test]
+fn the_least_recently_used_goes_first() {
+    let mut index = ready(1 << 20);
+    let key = key(1, 1, 1);
+    (0..4).for_each(|number| put(&mut index, id(key, number)));
+    index.touch(&id(key, 0), 0);
+    index.touch(&id(key, 2), 0);
+    for expected in [1, 3, 0, 2] {
+        let oldest = index.oldest().unwrap();
+        assert_eq!(oldest, id(key, expected));
+        remove(&mut index, &oldest);
+    }
+    assert_eq!(index.oldest(), None);
+    assert_eq!(index.used(), 0, "nothing is left, no folder either");
+    assert!(index.contents.is_empty() && index.versions.is_empty() && index.numbers.is_empty());
+}
+
+#[test]
+fn superseded_versions_go_before_all_others() {
+    let mut index = ready(1 << 20);
+    put(&mut index, id(key(2, 1, 1), 0));
+    put(&mut index, id(key(1, 1, 5), 0));
+    index.touch(&id(key(1, 1, 5), 0), 0);
+    assert_eq!(index.oldest().unwrap().key, key(2, 1, 1));
+    index.open(key(1, 1, 6));
+    assert_eq!(index.oldest().unwrap().key, key(1, 1, 5), "a newer version is read");
+    put(&mut index, id(key(1, 1, 6), 0));
+    assert_eq!(index.superseded_by(&key(1, 1, 6)), [id(key(1, 1, 5), 0)]);
+    assert_eq!(index.superseded_by(&key(1, 1, 5)), []);
+    index.open(key(1, 1, 5));
+    assert_eq!(index.superseded_by(&key(1, 1, 6)), [], "somebody reads it");
+    assert_eq!(index.oldest().unwrap().key, key(1, 1, 5));
+    assert!(index.close(key(1, 1, 5)));
+    assert_eq!(index.superseded_by(&key(1, 1, 6)).len(), 1);
+    remove(&mut index, &id(key(1, 1, 6), 0));
+    assert!(index.close(key(1, 1, 6)));
+    assert_eq!(index.oldest().unwrap().key, key(2, 1, 1), "without the newer version it is an ordinary one");
+}
+
+#[test]
+fn of_two_epochs_the_one_seen_later_is_newer() {
+    let mut index = ready(1 << 20);
+    put(&mut index, id(key(1, 9, 50), 0));
+    put(&mut index, id(key(1, 4, 1), 0));
+    assert_eq!(index.superseded_by(&key(1, 4, 1)), [id(key(1, 9, 50), 0)]);
+    put(&mut index, id(key(1, 9, 50), 1));
+    assert_eq!(index.superseded_by(&key(1, 9, 50)), [], "and stays so");
+}
+
+#[test]
+fn the_order_survives_a_restart_and_use_comes_before_it() {
+    let mut index = Index::new(1 << 20);
+    let found = |index, modified| Found { index, length: 1000, modified };
+    assert!(!index.is_listed(&key(1, 1, 1)));
+    index.adopt(key(1, 1, 1), &[found(0, 500), found(1, 100), found(2, u64::MAX)]);
+    assert!(index.is_listed(&key(1, 1, 1)));
+    index.adopt(key(1, 1, 1), &[found(7, 1)]);
+    assert!(!index.contains(&id(key(1, 1, 1), 7), 1000), "only the first listing counts");
+    index.adopt(key(2, 1, 1), &[found(0, 300)]);
+    index.finish_scan();
+    assert!(index.is_listed(&key(9, 9, 9)));
+    put(&mut index, id(key(3, 1, 1), 0));
+    index.touch(&id(key(1, 1, 1), 1), 0);
+    let mut order = Vec::new();
+    while let Some(oldest) = index.oldest() {
+        order.push((oldest.key.entry[0], oldest.index));
+        remove(&mut index, &oldest);
+    }
+    assert_eq!(order, [(2, 0), (1, 0), (1, 2), (3, 0), (1, 1)]);
+    assert_eq!(index.used(), 0);
+}
+
+#[test]
+fn a_block_of_another_length_is_replaced() {
+    let mut index = ready(1 << 20);
+    let id = id(key(1, 1, 1), 0);
+    put(&mut index, id);
+    assert!(index.contains(&id, 1000) && !index.contains(&id, 999));
+    assert_eq!(index.room(&id, 1000), Room::Present);
+    assert_eq!(index.room(&id, 999), Room::Evict(id));
+}
+
+#[test]
+fn modification_times_are_refreshed_at_most_once_an_hour() {
+    let mut index = ready(1 << 20);
+    let id = id(key(1, 1, 1), 0);
+    assert!(!index.touch(&id, 9_000));
+    put(&mut index, id);
+    assert!(!index.touch(&id, 3600));
+    assert!(index.touch(&id, 3601));
+    assert!(!index.touch(&id, 3602));
+    assert!(index.touch(&id, 7300));
+}
+
+#[test]
+fn what_is_larger_than_the_limit_has_no_room() {
+    let mut index = ready(4096 + NAME_BYTES + 2 * (4096 + NAME_BYTES));
+    assert_eq!(index.room(&id(key(1, 1, 1), 0), 5000), Room::Never);
+    put(&mut index, id(key(1, 1, 1), 0));
+    assert_eq!(index.used(), index.limit());
+    assert_eq!(index.room(&id(key(2, 1, 1), 0), 1000), Room::Evict(id(key(1, 1, 1), 0)));
+    index.set_limit(100);
+    assert_eq!(index.over_limit(), Some(id(key(1, 1, 1), 0)));
+}
+
+#[test]
+fn room_is_taken_until_the_file_is_gone() {
+    let mut index = ready(1 << 20);
+    let id = id(key(1, 1, 1), 0);
+    put(&mut index, id);
+    let used = index.used();
+    let taken = index.take(&id).unwrap();
+    assert!(taken.last && !index.contains(&id, 1000));
+    assert_eq!(index.used(), used);
+    index.restore(&taken);
+    assert!(index.contains(&id, 1000));
+    assert_eq!(index.used(), used);
+    remove(&mut index, &id);
+    assert_eq!(index.used(), 0);
+    let Room::Reserved(charge) = index.room(&id, 1000) else { panic!("no room") };
+    assert_eq!(index.used(), used);
+    index.cancel(&id, charge);
+    assert_eq!(index.used(), 0);
+}
+
+#[test]
+fn scopes_hold_what_they_name() {
+    let mut index = ready(1 << 20);
+    let foreign = ContentKey { contact: [2; 16], ..key(1, 1, 1) };
+    for key in [key(1, 1, 1), key(1, 1, 2), key(2, 1, 1), foreign] {
+        put(&mut index, id(key, 0));
+    }
+    assert_eq!(index.within(Scope::All).len(), 4);
+    assert_eq!(index.within(Scope::Contact([1; 16])).len(), 3);
+    assert_eq!(index.within(Scope::Entry([1; 16], [1; 16])).len(), 2);
+    assert_eq!(index.within(Scope::Entry([2; 16], [2; 16])).len(), 0);
+}
+
+#[test]
+fn numbers_become_ranges() {
+    assert_eq!(ranges([]), []);
+    assert_eq!(ranges([0, 1, 2, 5, 7, 8]), [0..3, 5..6, 7..9]);
+}
+
+proptest! {
+    /// Whatever happens, what is used is the sum of what is there, and never more than the limit.
+    #[test]
+    fn sums_hold(steps in prop::collection::vec((0..7u8, 0..3u8, 0..3u64, 0..4u64), 0..300)) {
+        let limit = 60_000;
+        let mut index = ready(limit);
+        let mut readers = Vec::new();
+        for (action, entry, counter, number) in steps {
+            let block = id(key(entry, counter % 2, counter), number);
+            match action {
+                0 | 1 => loop {
+                    match index.room(&block, 1000 * (number + 1)) {
+                        Room::Evict(victim) => remove(&mut index, &victim),
+                        Room::Reserved(charge) if action == 1 => {
+                            index.cancel(&block, charge);
+                            break;
+                        }
+                        Room::Reserved(_) => {
+                            index.commit(&block, 1000 * (number as u32 + 1), 0);
+                            break;
+                        }
+                        Room::Present | Room::Never => break,
+                    }
+                },
+                2 => { index.touch(&block, 0); }
+                3 => {
+                    index.open(block.key);
+                    readers.push(block.key);
+                }
+                4 => if let Some(key) = readers.pop() {
+                    index.close(key);
+                },
+                5 => for old in index.superseded_by(&block.key) {
+                    remove(&mut index, &old);
+                },
+                _ => if let Some(taken) = index.take(&block) {
+                    index.restore(&taken);
+                },
+            }
+            let contents = index.contents.values();
+            let charges: u64 = contents.clone().flat_map(|content| content.blocks.values())
+                .map(|block| index.charge(block.length.into())).sum();
+            let folders = contents.clone().filter(|content| !content.blocks.is_empty()).count() as u64;
+            prop_assert_eq!(index.used(), charges + folders * index.folders_charge());
+            prop_assert!(index.used() <= limit);
+            let blocks: usize = contents.clone().map(|content| content.blocks.len()).sum();
+            prop_assert_eq!(index.superseded.len() + index.current.len(), blocks);
+            prop_assert_eq!(index.contents.len(), index.numbers.len());
+            for content in contents.clone() {
+                let order = if content.superseded { &index.superseded } else { &index.current };
+                let number = index.numbers[&content.key];
+                for (at, block) in &content.blocks {
+                    prop_assert!(order.contains(&(block.stamp, number, *at)));
+                }
+                let newer = contents.clone().filter(|other| other.key.entry == content.key.entry);
+                prop_assert_eq!(content.superseded, newer.clone().any(|newer| supersedes(newer, content)));
+                prop_assert!(content.readers > 0 || !content.blocks.is_empty());
+            }
+        }
+    }
+}
