@@ -1,2 +1,65 @@
-//! placeholder
-fn main() {}
+//! `farhold`: the command line of a shared drive.
+//!
+//! `up` and `demo` host engines; everything else attaches to a running one over its control socket and prints what
+//! it answers. Exit codes are in `exit`, the words for people in `output`.
+
+mod args;
+mod commands;
+mod demo;
+mod doctor;
+mod exit;
+mod output;
+mod signals;
+mod size;
+mod up;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+use farhold_control::ControlClient;
+use farhold_engine::layout::Layout;
+use tracing_subscriber::EnvFilter;
+
+use crate::args::{Cli, Command};
+use crate::exit::CommandError;
+use crate::output::Output;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let output = Output::new(cli.json);
+    log(if matches!(cli.command, Command::Up(_)) { "info" } else { "warn" });
+    let runtime = match tokio::runtime::Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => return output.fail(&CommandError::io("cannot start threads")(error)),
+    };
+    let done = runtime.block_on(run(cli, output));
+    // A thread that still waits for a disk must not keep the process.
+    runtime.shutdown_background();
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => output.fail(&error),
+    }
+}
+
+fn log(default: &str) {
+    let filter = EnvFilter::try_from_env("FARHOLD_LOG").unwrap_or_else(|_| EnvFilter::new(default));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+}
+
+async fn run(cli: Cli, output: Output) -> Result<(), CommandError> {
+    let config_dir =
+        || cli.config_dir.clone().or_else(Layout::default_config_dir).ok_or(CommandError::NoHome);
+    match cli.command {
+        Command::Up(options) => up::run(config_dir()?, options, output).await,
+        Command::Ask(ask) => {
+            let client = ControlClient::attach(&Layout::new(config_dir()?).control_socket()).await?;
+            commands::run(ask, client, output).await
+        }
+        Command::Doctor { relay } => doctor::run(&Layout::new(config_dir()?), relay, output).await,
+        Command::Demo(options) => demo::run(options, output).await,
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "farhold", &mut std::io::stdout());
+            Ok(())
+        }
+    }
+}

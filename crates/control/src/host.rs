@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use farhold_engine::Engine;
 use farhold_engine::commands::{ContactAdded, DrivePath, Listed, Share, ShareRequest};
 use farhold_engine::error::EngineError;
 use farhold_engine::status::{CacheStatus, SessionStatus, Status};
@@ -39,4 +40,63 @@ pub trait Host: Send + Sync + 'static {
     async fn drop_cache(&self, path: Option<DrivePath>) -> Result<CacheStatus, EngineError>;
     /// Sets and keeps the cache's limit, in bytes.
     async fn limit_cache(&self, bytes: u64) -> Result<CacheStatus, EngineError>;
+}
+
+#[async_trait]
+impl Host for Engine {
+    async fn status(&self) -> Result<Status, EngineError> {
+        Self::status(self)
+    }
+
+    async fn stop(&self) {
+        Self::stop(self).await;
+    }
+
+    fn code(&self) -> String {
+        Self::code(self)
+    }
+
+    async fn add_contact(&self, name: &str, code: &str) -> Result<ContactAdded, EngineError> {
+        Self::add_contact(self, name, code).await
+    }
+
+    async fn rename_contact(&self, old: &str, new: &str) -> Result<(), EngineError> {
+        Self::rename_contact(self, old, new).await
+    }
+
+    async fn remove_contact(&self, name: &str) -> Result<(), EngineError> {
+        Self::remove_contact(self, name).await
+    }
+
+    async fn connect(&self, name: &str, wait: Option<Duration>) -> Result<SessionStatus, EngineError> {
+        Self::connect(self, name, wait).await
+    }
+
+    async fn disconnect(&self, name: &str) -> Result<(), EngineError> {
+        Self::disconnect(self, name).await
+    }
+
+    async fn share(&self, request: ShareRequest) -> Result<Vec<Share>, EngineError> {
+        Self::share(self, request).await
+    }
+
+    async fn unshare(&self, path: PathBuf, with: Option<&str>) -> Result<Vec<Share>, EngineError> {
+        Self::unshare(self, &path, with).await
+    }
+
+    async fn shares(&self) -> Result<Vec<Share>, EngineError> {
+        Self::shares(self).await
+    }
+
+    async fn list(&self, path: Option<DrivePath>) -> Result<Vec<Listed>, EngineError> {
+        Self::list(self, path.as_ref()).await
+    }
+
+    async fn drop_cache(&self, path: Option<DrivePath>) -> Result<CacheStatus, EngineError> {
+        Self::drop_cache(self, path.as_ref()).await
+    }
+
+    async fn limit_cache(&self, bytes: u64) -> Result<CacheStatus, EngineError> {
+        Self::limit_cache(self, bytes).await
+    }
 }

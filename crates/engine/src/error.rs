@@ -4,6 +4,11 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use farhold_catalog::{CatalogError, ShareError};
+use farhold_mount::MountError;
+use farhold_net::NetError;
+use farhold_vfs::{DriveError, VfsError};
+
 use crate::commands::DrivePathError;
 use crate::contacts::ContactError;
 use crate::secrets::SecretsError;
@@ -68,15 +73,45 @@ pub enum EngineError {
     /// A text is no path in the drive.
     #[error(transparent)]
     DrivePath(#[from] DrivePathError),
+    /// The network part cannot do it.
+    #[error(transparent)]
+    Net(#[from] NetError),
+    /// The drive cannot be mounted.
+    #[error(
+        "{0}. Mend that, name another folder with --mount, or start with --no-mount; `farhold doctor` says more"
+    )]
+    Mount(#[from] MountError),
+    /// The drive cannot be made.
+    #[error(transparent)]
+    DriveState(#[from] DriveError),
+    /// A path of the drive cannot be used.
+    #[error("{path}: {source}")]
+    Drive {
+        /// Which path.
+        path: String,
+        /// What is wrong with it.
+        source: VfsError,
+    },
+    /// Something cannot be shared or withdrawn so.
+    #[error(transparent)]
+    Share(#[from] ShareError),
+    /// What is to be shared is not there.
+    #[error("cannot share {}: {source}", path.display())]
+    NoSuchFile {
+        /// Which path.
+        path: PathBuf,
+        /// What the file system says.
+        source: io::Error,
+    },
+    /// A catalog failed.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    /// A task that worked on a command ended early.
+    #[error("a task of the engine failed: {0}")]
+    Task(tokio::task::JoinError),
     /// No relay is known, but one is needed.
     #[error("no relay is set: start with --relay HOST:PORT, or put \"relay\" into settings.json")]
     NoRelay,
-    /// The relay's address is none.
-    #[error("{address:?} is no relay address; it must be HOST:PORT")]
-    RelayAddress {
-        /// What was given.
-        address: String,
-    },
     /// The session did not come up in time.
     #[error("not connected to {name} after {} s: {reason}", waited.as_secs())]
     ConnectTimedOut {
@@ -87,20 +122,15 @@ pub enum EngineError {
         /// What the session says.
         reason: String,
     },
-    /// The contact cannot be asked now.
-    #[error("not connected to {name}: {reason}")]
-    NotConnected {
-        /// The contact.
-        name: String,
-        /// What the session says.
-        reason: String,
-    },
     /// `--with` is missing and there is more than one contact.
     #[error("there are {count} contacts; say with whom: --with NAME")]
     ContactNeeded {
         /// How many there are.
         count: usize,
     },
+    /// There is nobody to share with.
+    #[error("there is no contact to share with; add one with: farhold contact add NAME CODE")]
+    NoContacts,
     /// Several paths cannot all have one name.
     #[error("--as names one path; share the others on their own")]
     OneNameManyPaths,
@@ -124,17 +154,81 @@ impl EngineError {
         match self {
             Self::AlreadyRunning { .. } => ErrorClass::Conflict,
             Self::Stopping => ErrorClass::NotRunning,
-            Self::ConfigDir { .. } | Self::Settings(_) | Self::Secrets(_) => ErrorClass::Internal,
+            Self::ConfigDir { .. }
+            | Self::Settings(_)
+            | Self::Secrets(_)
+            | Self::DriveState(_)
+            | Self::Catalog(_)
+            | Self::Task(_) => ErrorClass::Internal,
             Self::NoHome { .. }
             | Self::DrivePath(_)
-            | Self::RelayAddress { .. }
             | Self::ContactNeeded { .. }
             | Self::OneNameManyPaths
             | Self::CacheLimit { .. } => ErrorClass::Usage,
             Self::Contact(error) => error.class(),
-            Self::NoRelay | Self::NotConnected { .. } => ErrorClass::NotConnected,
+            Self::Net(error) => net(error),
+            Self::Mount(error) => mount(error),
+            Self::Drive { source, .. } => drive(*source),
+            Self::Share(error) => share(error),
+            Self::NoRelay => ErrorClass::NotConnected,
             Self::ConnectTimedOut { .. } => ErrorClass::TimedOut,
-            Self::NoSuchPath { .. } => ErrorClass::NotFound,
+            Self::NoSuchPath { .. } | Self::NoSuchFile { .. } | Self::NoContacts => ErrorClass::NotFound,
         }
+    }
+}
+
+fn net(error: &NetError) -> ErrorClass {
+    match error {
+        NetError::RelayAddress(_) | NetError::OwnCode => ErrorClass::Usage,
+        NetError::Listen { .. } => ErrorClass::Conflict,
+        NetError::UnknownContact(_) => ErrorClass::NotFound,
+        NetError::Random(_) => ErrorClass::Internal,
+    }
+}
+
+fn mount(error: &MountError) -> ErrorClass {
+    match error {
+        MountError::NotEmpty { .. } | MountError::InUse { .. } | MountError::Foreign { .. } => {
+            ErrorClass::Conflict
+        }
+        MountError::NotFolder { .. } => ErrorClass::Usage,
+        MountError::Point { .. }
+        | MountError::NoFuse { .. }
+        | MountError::NoHelper { .. }
+        | MountError::Refused { .. }
+        | MountError::Kernel { .. } => ErrorClass::Refused,
+        MountError::StillMounted { .. } => ErrorClass::Internal,
+    }
+}
+
+fn drive(error: VfsError) -> ErrorClass {
+    match error {
+        VfsError::NotFound | VfsError::Stale | VfsError::NotFolder | VfsError::NameTooLong => {
+            ErrorClass::NotFound
+        }
+        VfsError::Offline => ErrorClass::NotConnected,
+        VfsError::TimedOut => ErrorClass::TimedOut,
+        VfsError::Busy
+        | VfsError::Unavailable
+        | VfsError::Denied
+        | VfsError::ReadOnly
+        | VfsError::NotPermitted
+        | VfsError::Shared
+        | VfsError::TooManyOpen => ErrorClass::Refused,
+        VfsError::IsFolder
+        | VfsError::NotLink
+        | VfsError::BadHandle
+        | VfsError::HomeFailed
+        | VfsError::LocalFailed => ErrorClass::Internal,
+    }
+}
+
+fn share(error: &ShareError) -> ErrorClass {
+    match error {
+        ShareError::Missing(..) | ShareError::NotShared | ShareError::NoContact => ErrorClass::NotFound,
+        ShareError::Special(_) | ShareError::Own(_) => ErrorClass::Refused,
+        ShareError::AlreadyShared | ShareError::NameTaken(_) => ErrorClass::Conflict,
+        ShareError::Name(_) => ErrorClass::Usage,
+        ShareError::Catalog(_) => ErrorClass::Internal,
     }
 }

@@ -36,6 +36,20 @@ pub(crate) fn create(path: &Path, content: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
+/// Removes an `SQLite` database with the files that it may have beside it. None there is no error.
+pub(crate) fn remove_database(path: &Path) -> io::Result<()> {
+    for suffix in ["", "-wal", "-shm"] {
+        let mut file = path.as_os_str().to_owned();
+        file.push(suffix);
+        match std::fs::remove_file(file) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
 /// The whole of a file of at most `limit` bytes; `None` if there is none.
 pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let file = match File::open(path) {
@@ -78,5 +92,18 @@ mod tests {
         assert!(read(&path, 8).unwrap().is_none());
         std::fs::write(&path, [0; 9]).unwrap();
         assert!(read(&path, 8).is_err());
+    }
+
+    #[test]
+    fn a_database_goes_with_what_is_beside_it() {
+        let temp = tempfile::tempdir().unwrap();
+        for name in ["a.db", "a.db-wal", "a.db-shm", "ab.db"] {
+            std::fs::write(temp.path().join(name), "x").unwrap();
+        }
+        remove_database(&temp.path().join("a.db")).unwrap();
+        remove_database(&temp.path().join("a.db")).unwrap();
+        let left: Vec<_> =
+            std::fs::read_dir(&temp).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["ab.db"]);
     }
 }

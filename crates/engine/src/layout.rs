@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use farhold_wire::ContactId;
 use sha2::{Digest, Sha256};
 
 /// `sun_path` of a Unix socket address holds 108 bytes on Linux and 104 elsewhere, with its NUL.
@@ -40,7 +41,7 @@ impl Layout {
     /// # Errors
     /// What the file system says.
     pub fn create(&self) -> io::Result<()> {
-        for folder in [self.root.clone(), self.replicas(), self.spaces(), self.runtime()] {
+        for folder in [self.root.clone(), self.replicas(), self.runtime()] {
             private_folder(&folder)?;
         }
         if let Some(parent) = self.control_socket().parent() {
@@ -79,14 +80,14 @@ impl Layout {
         self.root.join("farhold.lock")
     }
 
-    /// The catalog of what is shared from here.
-    pub fn home(&self) -> PathBuf {
-        self.root.join("home.db")
-    }
-
     /// The numbers of the drive's nodes.
     pub fn nodes(&self) -> PathBuf {
         self.root.join("nodes.db")
+    }
+
+    /// The names under which the drive shows what is called alike on both sides.
+    pub fn names(&self) -> PathBuf {
+        self.root.join("names.db")
     }
 
     /// The replicas of what contacts share.
@@ -94,9 +95,9 @@ impl Layout {
         self.root.join("replicas")
     }
 
-    /// The plain files of what I made at the top level of a space.
-    pub fn spaces(&self) -> PathBuf {
-        self.root.join("spaces")
+    /// The replica of what one contact shares.
+    pub fn replica(&self, contact: ContactId) -> PathBuf {
+        self.replicas().join(format!("{contact}.db"))
     }
 
     /// The block cache, unless the settings name another folder.

@@ -1,6 +1,11 @@
 //! The controller of Farhold: settings, secrets, contacts, sessions, shares, the drive.
+//!
+//! [`Engine`] is the handle. One loop (`controller`) owns what changes: contacts and settings. What only reads takes
+//! what that loop and the other rooms publish. The adapters between rooms that know a network and rooms that do not
+//! are in `adapters`; `replication` keeps what contacts share up to date, `mounting` keeps the drive mounted.
 
 pub mod commands;
+pub mod config;
 pub mod contacts;
 pub mod error;
 pub mod layout;
@@ -8,7 +13,22 @@ pub mod secrets;
 pub mod settings;
 pub mod status;
 
+mod adapters;
+mod backoff;
+mod controller;
+mod engine;
 mod files;
 mod identity;
 mod lock;
+mod mounting;
+mod replication;
 mod seek;
+mod storage;
+
+pub use config::{EngineConfig, MountChoice};
+pub use engine::Engine;
+pub use error::{EngineError, ErrorClass};
+
+/// The words of other rooms that whoever runs an engine needs.
+pub use farhold_net::RelayAddress;
+pub use farhold_wire::{Name, NameError, Timestamp};

@@ -28,6 +28,9 @@ pub struct Settings {
     pub drive: Option<PathBuf>,
     /// Whether the drive is mounted at all.
     pub mount: bool,
+    /// Whether other users of this machine may use the drive, as far as the modes of its files allow. For an ordinary
+    /// user the system must allow it too: `user_allow_other` in `/etc/fuse.conf`.
+    pub allow_other: bool,
     /// Port for direct connections; 0 takes any free one.
     pub listen_port: u16,
     /// Whether contacts are sought in the local network.
@@ -47,6 +50,7 @@ impl Default for Settings {
             relay: None,
             drive: None,
             mount: true,
+            allow_other: false,
             listen_port: 0,
             lan: true,
             relay_only: false,
@@ -97,11 +101,22 @@ impl Settings {
     /// # Errors
     /// [`SettingsError`]; the file stays as it is.
     pub fn load(path: &Path) -> Result<Self, SettingsError> {
+        if let Some(settings) = Self::read(path)? {
+            return Ok(settings);
+        }
+        let settings = Self::default();
+        settings.save(path)?;
+        Ok(settings)
+    }
+
+    /// Reads the settings; `None` where there are none yet.
+    ///
+    /// # Errors
+    /// [`SettingsError`].
+    pub fn read(path: &Path) -> Result<Option<Self>, SettingsError> {
         let io = |source| SettingsError::Io { path: path.to_owned(), source };
         let Some(content) = files::read(path, FILE_BYTES).map_err(io)? else {
-            let settings = Self::default();
-            settings.save(path)?;
-            return Ok(settings);
+            return Ok(None);
         };
         let damaged = |source| SettingsError::Damaged { path: path.to_owned(), source };
         // The version is looked at first: another one may have other keys.
@@ -116,7 +131,7 @@ impl Settings {
         if settings.cache_limit < LEAST_CACHE_BYTES {
             return Err(SettingsError::CacheLimit { path: path.to_owned() });
         }
-        Ok(settings)
+        Ok(Some(settings))
     }
 
     /// Replaces the file as a whole.
@@ -152,6 +167,7 @@ mod tests {
             relay: Some("relay.example:7480".into()),
             drive: Some("/mnt/d".into()),
             mount: false,
+            allow_other: true,
             listen_port: 7000,
             lan: false,
             relay_only: true,

@@ -1,7 +1,7 @@
 //! Contacts on disk: JSON with a schema version, sealed under the master key.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -109,10 +109,6 @@ impl ContactsFile {
         serde_json::to_writer(&mut *plain, &book)
             .map_err(|error| SecretsError::Io { path: self.path.clone(), source: error.into() })?;
         self.key.seal(&self.path, LABEL, &plain)
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
     }
 }
 

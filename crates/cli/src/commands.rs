@@ -1,0 +1,117 @@
+//! The commands that ask a running engine.
+
+use std::path::PathBuf;
+
+use farhold_control::ControlClient;
+use farhold_engine::commands::ShareRequest;
+use serde_json::json;
+
+use crate::args::{Ask, Cache, Contact, Share};
+use crate::exit::CommandError;
+use crate::output::{self, Output};
+use crate::size;
+
+/// Asks, and prints the answer.
+pub(crate) async fn run(command: Ask, mut client: ControlClient, output: Output) -> Result<(), CommandError> {
+    match command {
+        Ask::Down => {
+            client.stop().await?;
+            output.say(|| json!({"stopped": true}), || "Farhold is stopped.".to_owned())
+        }
+        Ask::Status => {
+            let status = client.status().await?;
+            output.say(|| json!(status), || output::status::text(&status))
+        }
+        Ask::Code => {
+            let code = client.code().await?;
+            output.say(|| json!({"code": code}), || code.clone())
+        }
+        Ask::Contact(command) => contact(command, client, output).await,
+        Ask::Connect { name, wait } => {
+            let session = client.connect(name.clone(), wait).await?;
+            output.say(
+                || json!({"name": name, "session": session}),
+                || output::status::session(&name, &session),
+            )
+        }
+        Ask::Disconnect { name } => {
+            client.disconnect(name.clone()).await?;
+            output.say(|| json!({"name": name}), || format!("Disconnected from {name}."))
+        }
+        Ask::Share(Share { paths, with, name, write }) => {
+            let paths = paths.into_iter().map(absolute).collect::<Result<_, _>>()?;
+            let shares = client.share(ShareRequest { paths, with, name, writable: write }).await?;
+            output.say(|| json!({"shares": shares}), || output::shares::shared(&shares))
+        }
+        Ask::Unshare { path, with } => {
+            let shares = client.unshare(&absolute(path)?, with).await?;
+            output.say(|| json!({"unshared": shares}), || output::shares::unshared(&shares))
+        }
+        Ask::Shares => {
+            let shares = client.shares().await?;
+            output.say(|| json!({"shares": shares}), || output::shares::list(&shares))
+        }
+        Ask::Ls { path } => {
+            let entries = client.list(path.as_ref()).await?;
+            output.say(|| json!({"entries": entries}), || output::listing::text(&entries))
+        }
+        Ask::Cache { command } => cache(command, client, output).await,
+    }
+}
+
+async fn contact(command: Contact, mut client: ControlClient, output: Output) -> Result<(), CommandError> {
+    match command {
+        Contact::Add { name, code } => {
+            let added = client.add_contact(name, code).await?;
+            output.say(
+                || json!(added),
+                || {
+                    format!(
+                        "{} is saved. You are connected once {} has added your code too: farhold code",
+                        added.name, added.name
+                    )
+                },
+            )
+        }
+        Contact::List => {
+            let contacts = client.status().await?.contacts;
+            output.say(|| json!({"contacts": contacts}), || output::status::contacts(&contacts))
+        }
+        Contact::Rename { old, new } => {
+            client.rename_contact(old.clone(), new.clone()).await?;
+            output.say(|| json!({"name": new}), || format!("{old} is called {new} now."))
+        }
+        Contact::Remove { name } => {
+            client.remove_contact(name.clone()).await?;
+            output.say(|| json!({"removed": name}), || format!("{name} is removed."))
+        }
+    }
+}
+
+async fn cache(
+    command: Option<Cache>,
+    mut client: ControlClient,
+    output: Output,
+) -> Result<(), CommandError> {
+    let cache = match command {
+        None => client.status().await?.cache,
+        Some(Cache::Drop { path }) => client.drop_cache(path.as_ref()).await?,
+        Some(Cache::Limit { size }) => client.limit_cache(size).await?,
+    };
+    output.say(
+        || json!({"cache": cache}),
+        || {
+            format!(
+                "The cache takes {} of {}. {}",
+                size::show(cache.used),
+                size::show(cache.limit),
+                output::status::hits(&cache)
+            )
+        },
+    )
+}
+
+/// The engine has another working directory. Links stay as they are: what they mean is the engine's to decide.
+fn absolute(path: PathBuf) -> Result<PathBuf, CommandError> {
+    std::path::absolute(path).map_err(CommandError::io("cannot make the path absolute"))
+}

@@ -1,0 +1,96 @@
+//! Why a command ends without having done its work, and the exit codes: nowhere else.
+
+use std::io;
+
+use farhold_control::{ControlError, ServeError};
+use farhold_engine::error::{EngineError, ErrorClass};
+use farhold_relay::RelayError;
+
+/// Why a command ends without having done its work.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CommandError {
+    /// The engine could not be asked, or said no.
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    /// An engine of this process said no.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The control socket cannot be served.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    /// The demo's relay does not start.
+    #[error("the demo's relay does not start: {0}")]
+    Relay(#[from] RelayError),
+    /// The user has no home, and did not say where the config directory is.
+    #[error("this user has no home directory; name the config directory with --config-dir")]
+    NoHome,
+    /// A file, a signal or the terminal failed.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was being done.
+        what: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl CommandError {
+    /// For `map_err`.
+    pub(crate) fn io(what: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { what, source }
+    }
+
+    fn class(&self) -> ErrorClass {
+        match self {
+            Self::Control(error) => error.class(),
+            Self::Engine(error) => error.class(),
+            Self::Serve(ServeError::InUse { .. }) => ErrorClass::Conflict,
+            Self::Serve(ServeError::Io { .. }) | Self::Relay(_) | Self::Io { .. } => ErrorClass::Internal,
+            Self::NoHome => ErrorClass::Usage,
+        }
+    }
+
+    /// The exit code and the name of its meaning.
+    pub(crate) fn code(&self) -> (u8, &'static str) {
+        match self.class() {
+            ErrorClass::Internal => (1, "internal"),
+            // The same that clap uses for what it cannot parse.
+            ErrorClass::Usage => (2, "usage"),
+            ErrorClass::NotRunning => (3, "not_running"),
+            ErrorClass::NotFound => (4, "not_found"),
+            ErrorClass::NotConnected => (5, "not_connected"),
+            ErrorClass::TimedOut => (6, "timed_out"),
+            ErrorClass::Refused => (7, "refused"),
+            ErrorClass::Conflict => (8, "conflict"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_the_documented_ones() {
+        let code =
+            |class| CommandError::Control(ControlError::Failed { class, message: String::new() }).code().0;
+        assert_eq!(
+            [
+                ErrorClass::Internal,
+                ErrorClass::Usage,
+                ErrorClass::NotRunning,
+                ErrorClass::NotFound,
+                ErrorClass::NotConnected,
+                ErrorClass::TimedOut,
+                ErrorClass::Refused,
+                ErrorClass::Conflict,
+            ]
+            .map(code),
+            [1, 2, 3, 4, 5, 6, 7, 8]
+        );
+        assert_eq!(CommandError::NoHome.code().0, 2);
+        assert_eq!(CommandError::io("x")(io::Error::other("y")).code().0, 1);
+        let taken = EngineError::AlreadyRunning { config_dir: "/c".into() };
+        assert_eq!(CommandError::Engine(taken).code(), (8, "conflict"));
+    }
+}

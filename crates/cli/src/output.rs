@@ -1,0 +1,99 @@
+//! What commands print: text for people, or one JSON document for programs.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use crate::exit::CommandError;
+
+pub(crate) mod listing;
+pub(crate) mod shares;
+pub(crate) mod status;
+pub(crate) mod table;
+
+/// How to print.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Output {
+    json: bool,
+}
+
+impl Output {
+    pub(crate) fn new(json: bool) -> Self {
+        Self { json }
+    }
+
+    /// Whether programs read it.
+    pub(crate) fn is_json(self) -> bool {
+        self.json
+    }
+
+    /// Prints one answer on a line of JSON, or as text.
+    pub(crate) fn say(
+        self,
+        json: impl FnOnce() -> Value,
+        text: impl FnOnce() -> String,
+    ) -> Result<(), CommandError> {
+        let line = if self.json { json().to_string() } else { text() };
+        write(&mut io::stdout().lock(), &line).map_err(CommandError::io("cannot write to standard output"))
+    }
+
+    /// Prints why the command failed, and gives its exit code.
+    pub(crate) fn fail(self, error: &CommandError) -> ExitCode {
+        let (code, class) = error.code();
+        let line = if self.json {
+            json!({"error": error.to_string(), "class": class, "code": code}).to_string()
+        } else {
+            format!("farhold: {error}")
+        };
+        // Nobody is left to be told that standard error is closed.
+        let _ = write(&mut io::stderr().lock(), &line);
+        ExitCode::from(code)
+    }
+}
+
+/// A reader who has seen enough (`| head`) is no error.
+fn write(stream: &mut impl Write, line: &str) -> io::Result<()> {
+    let end = if line.is_empty() || line.ends_with('\n') { "" } else { "\n" };
+    match write!(stream, "{line}{end}").and_then(|()| stream.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+/// A name for a terminal: control characters would move the cursor or colour what follows.
+pub(crate) fn printable(name: &str) -> String {
+    name.chars()
+        .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_ends_once_and_a_closed_pipe_is_no_error() {
+        let mut out = Vec::new();
+        for line in ["a", "b\n", ""] {
+            write(&mut out, line).unwrap();
+        }
+        assert_eq!(out, b"a\nb\n");
+
+        struct Closed;
+        impl Write for Closed {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        write(&mut Closed, "a").unwrap();
+    }
+
+    #[test]
+    fn names_cannot_drive_the_terminal() {
+        assert_eq!(printable("a\u{1b}[2Jb\nü😀"), "a\\u{1b}[2Jb\\nü😀");
+    }
+}

@@ -1,0 +1,332 @@
+//! The one owner of contacts and settings: orders and events come in one after the other, and each is done, written
+//! to disk and published before the next is looked at. What only reads uses what was published.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use farhold_catalog::Replica;
+use farhold_net::{Net, NetEvent, SavedContact};
+use farhold_secure::{Code, Side};
+use farhold_vfs::ContactView;
+use farhold_wire::{ContactId, Name};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::adapters::{HomeTree, PeerSource};
+use crate::contacts::file::ContactsFile;
+use crate::contacts::{Bond, Contact, ContactBook, ContactError, Pairing, id_of};
+use crate::error::EngineError;
+use crate::files;
+use crate::layout::Layout;
+use crate::replication::Follower;
+use crate::seek::FetchMeter;
+use crate::settings::Settings;
+use crate::storage::{Storage, mark};
+
+/// Orders that may wait: each comes from a caller who waits for its answer.
+pub(crate) const ORDERS: usize = 64;
+
+type Reply<T> = oneshot::Sender<Result<T, EngineError>>;
+
+/// What changes contacts or settings.
+#[derive(Debug)]
+pub(crate) enum Order {
+    AddContact {
+        name: String,
+        code: Code,
+        reply: Reply<()>,
+    },
+    RenameContact {
+        old: String,
+        new: String,
+        reply: Reply<()>,
+    },
+    RemoveContact {
+        name: String,
+        reply: Reply<()>,
+    },
+    Want {
+        name: String,
+        wanted: bool,
+        reply: Reply<ContactId>,
+    },
+    LimitCache {
+        bytes: u64,
+        reply: Reply<()>,
+    },
+    /// What a contact shares, if it is paired.
+    Replica {
+        id: ContactId,
+        reply: Reply<Option<Replica>>,
+    },
+}
+
+/// A paired contact at work.
+#[derive(Debug)]
+pub(crate) struct Link {
+    replica: Replica,
+    cancel: CancellationToken,
+    following: tokio::task::JoinHandle<Option<()>>,
+}
+
+/// See above.
+#[derive(Debug)]
+pub(crate) struct Controller {
+    pub(crate) code: Code,
+    pub(crate) layout: Layout,
+    pub(crate) settings: Settings,
+    pub(crate) contacts: watch::Sender<ContactBook>,
+    pub(crate) file: ContactsFile,
+    pub(crate) net: Net,
+    pub(crate) storage: Storage,
+    pub(crate) meter: FetchMeter,
+    pub(crate) tracker: TaskTracker,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) links: Links,
+}
+
+/// The paired contacts at work.
+pub(crate) type Links = HashMap<ContactId, Link>;
+
+impl Controller {
+    /// Takes up every saved contact where the last run left it.
+    pub(crate) async fn resume(&mut self) -> Result<(), EngineError> {
+        let book = self.contacts.borrow().clone();
+        for contact in book.iter() {
+            match &contact.pairing {
+                Pairing::Pending => self.net.pair(contact.code).map(drop)?,
+                Pairing::Provisional(bond) => {
+                    self.net.add(saved(contact, bond, true))?;
+                    self.net.pair(contact.code)?;
+                    self.link(contact).await?;
+                }
+                Pairing::Paired(bond) => {
+                    self.net.add(saved(contact, bond, false))?;
+                    self.link(contact).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Does one order or event after the other until cancelled.
+    pub(crate) async fn run(
+        mut self,
+        mut orders: mpsc::Receiver<Order>,
+        mut events: mpsc::Receiver<NetEvent>,
+    ) {
+        let cancel = self.cancel.clone();
+        loop {
+            tokio::select! {
+                () = cancel.cancelled() => break,
+                Some(order) = orders.recv() => self.order(order).await,
+                Some(event) = events.recv() => self.event(event).await,
+                else => break,
+            }
+        }
+        for (_, link) in self.links.drain() {
+            end(link).await;
+        }
+    }
+
+    async fn order(&mut self, order: Order) {
+        // A caller who went away does not need the answer.
+        match order {
+            Order::AddContact { name, code, reply } => drop(reply.send(self.add_contact(&name, code).await)),
+            Order::RenameContact { old, new, reply } => {
+                drop(reply.send(self.rename_contact(&old, &new).await))
+            }
+            Order::RemoveContact { name, reply } => drop(reply.send(self.remove_contact(&name).await)),
+            Order::Want { name, wanted, reply } => drop(reply.send(self.want(&name, wanted).await)),
+            Order::LimitCache { bytes, reply } => drop(reply.send(self.limit_cache(bytes).await)),
+            Order::Replica { id, reply } => {
+                drop(reply.send(Ok(self.links.get(&id).map(|link| link.replica.clone()))));
+            }
+        }
+    }
+
+    async fn event(&mut self, event: NetEvent) {
+        let done = match event {
+            NetEvent::Paired { code, contact, words } => self.paired(&code, contact, words).await,
+            NetEvent::Promoted { id } => self.promoted(id).await,
+        };
+        if let Err(error) = done {
+            tracing::error!("a pairing cannot be kept: {error}");
+        }
+    }
+
+    async fn add_contact(&mut self, name: &str, code: Code) -> Result<(), EngineError> {
+        let mut book = self.book();
+        book.add(&self.code, name, code)?;
+        self.save(&book).await?;
+        self.net.pair(code)?;
+        self.contacts.send_replace(book);
+        Ok(())
+    }
+
+    async fn rename_contact(&mut self, old: &str, new: &str) -> Result<(), EngineError> {
+        let mut book = self.book();
+        let id = book.rename(old, new)?;
+        self.save(&book).await?;
+        if self.links.contains_key(&id) {
+            self.storage.drive.rename(id, folder(new)?)?;
+        }
+        self.contacts.send_replace(book);
+        Ok(())
+    }
+
+    async fn remove_contact(&mut self, name: &str) -> Result<(), EngineError> {
+        let mut book = self.book();
+        let contact = book.remove(name)?;
+        let id = contact.id();
+        self.save(&book).await?;
+        self.contacts.send_replace(book);
+        self.net.cancel_pairing(&contact.code);
+        self.net.remove(id);
+        if let Some(link) = self.links.remove(&id) {
+            self.storage.drive.detach(id);
+            end(link).await;
+        }
+        self.storage.home.forget_contact(id).await?;
+        self.storage.nodes.forget_contact(id).await?;
+        self.storage.cache.drop_contact(id.0).await;
+        self.delete_replica(id).await
+    }
+
+    async fn want(&mut self, name: &str, wanted: bool) -> Result<ContactId, EngineError> {
+        let mut book = self.book();
+        let id = book.named(name)?.id();
+        if book.want(id, wanted) {
+            self.save(&book).await?;
+            self.contacts.send_replace(book);
+        }
+        // Also when nothing changed: after a failure, `connect` tries again at once.
+        if self.links.contains_key(&id) {
+            if wanted { self.net.connect(id) } else { self.net.disconnect(id) }?;
+        }
+        Ok(id)
+    }
+
+    async fn limit_cache(&mut self, bytes: u64) -> Result<(), EngineError> {
+        let mut settings = self.settings.clone();
+        settings.cache_limit = bytes;
+        let (path, saved) = (self.layout.settings(), settings.clone());
+        blocking(move || saved.save(&path)).await?;
+        self.settings = settings;
+        self.storage.cache.set_limit(bytes).await;
+        Ok(())
+    }
+
+    /// A pending contact was met. It is on disk before the peer hears so.
+    async fn paired(&mut self, code: &Code, met: SavedContact, words: String) -> Result<(), EngineError> {
+        let id = id_of(code);
+        let mut book = self.book();
+        if !book.paired(id, Bond { keys: met.keys, secret: met.secret }, words) {
+            // Removed meanwhile.
+            self.net.cancel_pairing(code);
+            return Ok(());
+        }
+        self.save(&book).await?;
+        self.net.confirm_stored(id)?;
+        if let Some(contact) = book.get(id) {
+            self.link(contact).await?;
+        }
+        self.contacts.send_replace(book);
+        Ok(())
+    }
+
+    async fn promoted(&mut self, id: ContactId) -> Result<(), EngineError> {
+        let mut book = self.book();
+        if book.promote(id) {
+            self.save(&book).await?;
+            self.contacts.send_replace(book);
+        }
+        Ok(())
+    }
+
+    /// Shows a contact that `net` knows, follows its changes, and connects if that is wanted.
+    async fn link(&mut self, contact: &Contact) -> Result<(), EngineError> {
+        let id = contact.id();
+        if !self.links.contains_key(&id) {
+            let replica = Replica::open(&self.layout.replica(id)).await?;
+            let peer = self.net.peer(id)?;
+            let drive = Arc::clone(&self.storage.drive);
+            let source = PeerSource {
+                contact: id,
+                peer: peer.clone(),
+                replica: replica.clone(),
+                drive: Arc::clone(&drive),
+                meter: self.meter.clone(),
+            };
+            let view = ContactView {
+                id,
+                name: folder(&contact.name)?,
+                mark: mark(&contact.code),
+                mine_first: Side::between(&self.code, &contact.code) == Some(Side::Zero),
+                replica: replica.clone(),
+                tree: Arc::new(HomeTree(peer.clone())),
+                source: Arc::new(source),
+                cache: self.storage.cache.clone(),
+            };
+            drive.attach(view).await?;
+            let state = self.net.state(id)?;
+            let follower = Follower { contact: id, peer, replica: replica.clone(), drive, state };
+            let cancel = self.cancel.child_token();
+            let following = self.tracker.spawn(cancel.clone().run_until_cancelled_owned(follower.run()));
+            self.links.insert(id, Link { replica, cancel, following });
+        }
+        if contact.wanted {
+            self.net.connect(id)?;
+        }
+        Ok(())
+    }
+
+    fn book(&self) -> ContactBook {
+        self.contacts.borrow().clone()
+    }
+
+    async fn save(&self, book: &ContactBook) -> Result<(), EngineError> {
+        let (file, book) = (self.file.clone(), book.clone());
+        blocking(move || file.save(&book)).await
+    }
+
+    async fn delete_replica(&self, id: ContactId) -> Result<(), EngineError> {
+        let (path, config_dir) = (self.layout.replica(id), self.layout.root().to_owned());
+        blocking(move || {
+            files::remove_database(&path).map_err(|source| EngineError::ConfigDir { config_dir, source })
+        })
+        .await
+    }
+}
+
+async fn end(link: Link) {
+    link.cancel.cancel();
+    if let Err(error) = link.following.await {
+        tracing::error!("the task that follows a contact failed: {error}");
+    }
+    link.replica.close().await;
+}
+
+fn saved(contact: &Contact, bond: &Bond, provisional: bool) -> SavedContact {
+    SavedContact { id: contact.id(), keys: bond.keys.clone(), secret: bond.secret.clone(), provisional }
+}
+
+/// A contact's name as its folder's; names are checked when they are saved.
+fn folder(name: &str) -> Result<Name, EngineError> {
+    Name::new(name.as_bytes().to_vec())
+        .map_err(|source| ContactError::Name { name: name.to_owned(), source }.into())
+}
+
+/// Runs what waits for the disk where waiting hurts nobody.
+pub(crate) async fn blocking<T: Send + 'static, E: Send + 'static>(
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, EngineError>
+where
+    EngineError: From<E>,
+{
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => Ok(done?),
+        Err(failed) => Err(EngineError::Task(failed)),
+    }
+}
