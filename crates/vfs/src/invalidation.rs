@@ -56,6 +56,17 @@ struct Queue {
     closed: bool,
 }
 
+impl Queue {
+    fn take(&mut self) -> Option<Invalidation> {
+        let item = self.order.pop_front()?;
+        self.waiting.remove(&item);
+        if self.order.is_empty() {
+            self.dropped = 0;
+        }
+        Some(item)
+    }
+}
+
 impl Invalidations {
     /// Adds `item` unless an equal one waits, the queue is full or closed. Never blocks for the taker.
     pub(crate) fn push(&self, item: Invalidation) {
@@ -86,15 +97,12 @@ impl Invalidations {
             .arrived
             .wait_while(self.lock(), |queue| queue.order.is_empty() && !queue.closed)
             .unwrap_or_else(PoisonError::into_inner);
-        if queue.closed {
-            return None;
-        }
-        let item = queue.order.pop_front()?;
-        queue.waiting.remove(&item);
-        if queue.order.is_empty() {
-            queue.dropped = 0;
-        }
-        Some(item)
+        queue.take()
+    }
+
+    /// The next message, if one waits.
+    pub fn try_next(&self) -> Option<Invalidation> {
+        self.lock().take()
     }
 
     /// Ends the queue: what waits is dropped, later messages too, and the taker gets `None`.

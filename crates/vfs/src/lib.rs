@@ -11,7 +11,6 @@ mod error;
 mod handles;
 mod invalidation;
 mod known;
-mod link;
 mod names;
 mod peer;
 mod shown;

@@ -187,7 +187,7 @@ impl Drive {
                 let own =
                     self.home.entry(contact.id(), entry).await.map_err(local)?.ok_or(VfsError::Stale)?;
                 items.push(self.my_parent(&contact, own.entry.parent).await?);
-                let children = self.home.children(entry).await.map_err(local)?;
+                let children = self.home.children(entry).await.map_err(local).map_err(gone)?;
                 let named = children.into_iter().map(|own| {
                     let name = Bytes::copy_from_slice(own.entry.name.as_bytes());
                     (name, my_target(&contact, &own), What::Mine(own))
@@ -213,7 +213,7 @@ impl Drive {
     /// Everything in a folder of theirs; asked for if the replica does not know all of it.
     async fn their_children(&self, contact: &Contact, folder: EntryId) -> Result<Vec<Entry>, VfsError> {
         let replica = &contact.view.replica;
-        let known = replica.children(folder).await.map_err(local)?;
+        let known = replica.children(folder).await.map_err(local).map_err(gone)?;
         if known.complete {
             return Ok(known.entries);
         }
@@ -227,7 +227,7 @@ impl Drive {
             VfsError::HomeFailed
         })?;
         self.tree_changed(contact.id(), events).await;
-        let known = replica.children(folder).await.map_err(local)?;
+        let known = replica.children(folder).await.map_err(local).map_err(gone)?;
         if known.complete { Ok(known.entries) } else { Err(VfsError::HomeFailed) }
     }
 
