@@ -19,7 +19,7 @@ const EPOCH: u64 = 7;
 
 /// How the contact answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub(crate) enum Mode {
     Online,
     /// Fails at once.
     Offline,
@@ -28,9 +28,9 @@ pub enum Mode {
 }
 
 /// A contact in memory.
-pub struct Peer {
-    pub id: ContactId,
-    pub replica: Replica,
+pub(crate) struct Peer {
+    pub(crate) id: ContactId,
+    pub(crate) replica: Replica,
     drive: Mutex<Weak<Drive>>,
     state: Mutex<State>,
 }
@@ -48,7 +48,7 @@ struct State {
 
 impl Peer {
     /// A contact whose trees are all known: none.
-    pub async fn new(number: u8, replica: Replica) -> Arc<Self> {
+    pub(crate) async fn new(number: u8, replica: Replica) -> Arc<Self> {
         let peer = Self::unknown(number, replica);
         let begin = peer.batch(Vec::new());
         peer.replica.apply(Batch { snapshot_begin: true, snapshot_end: true, ..begin }).await.unwrap();
@@ -56,7 +56,7 @@ impl Peer {
     }
 
     /// A contact of whom nothing is known yet.
-    pub fn unknown(number: u8, replica: Replica) -> Arc<Self> {
+    pub(crate) fn unknown(number: u8, replica: Replica) -> Arc<Self> {
         let state = State {
             mode: Mode::Online,
             blocked: HashSet::new(),
@@ -75,7 +75,13 @@ impl Peer {
     }
 
     /// Shows it in `drive`.
-    pub async fn show(self: &Arc<Self>, drive: &Arc<Drive>, name: &str, cache: &Cache, mine_first: bool) {
+    pub(crate) async fn show(
+        self: &Arc<Self>,
+        drive: &Arc<Drive>,
+        name: &str,
+        cache: &Cache,
+        mine_first: bool,
+    ) {
         *self.drive.lock().unwrap() = Arc::downgrade(drive);
         let view = ContactView {
             id: self.id,
@@ -90,12 +96,12 @@ impl Peer {
         drive.attach(view).await.unwrap();
     }
 
-    pub fn set_mode(&self, mode: Mode) {
+    pub(crate) fn set_mode(&self, mode: Mode) {
         self.state().mode = mode;
     }
 
     /// From now on the content of `id` is not answered, or again.
-    pub fn block(&self, id: EntryId, blocked: bool) {
+    pub(crate) fn block(&self, id: EntryId, blocked: bool) {
         let mut state = self.state();
         if blocked {
             state.blocked.insert(id);
@@ -105,32 +111,37 @@ impl Peer {
     }
 
     /// How often content was asked for.
-    pub fn fetches(&self) -> u64 {
+    pub(crate) fn fetches(&self) -> u64 {
         self.state().fetches
     }
 
     /// How often names and listings were asked for.
-    pub fn asked(&self) -> u64 {
+    pub(crate) fn asked(&self) -> u64 {
         self.state().asked
     }
 
-    pub async fn folder(&self, parent: Option<EntryId>, name: &str) -> EntryId {
+    pub(crate) async fn folder(&self, parent: Option<EntryId>, name: &str) -> EntryId {
         self.announce(self.entry(parent, name.as_bytes(), EntryKind::Folder, 0o755), Bytes::new()).await
     }
 
-    pub async fn file(&self, parent: Option<EntryId>, name: &[u8], content: impl Into<Bytes>) -> EntryId {
+    pub(crate) async fn file(
+        &self,
+        parent: Option<EntryId>,
+        name: &[u8],
+        content: impl Into<Bytes>,
+    ) -> EntryId {
         let content = content.into();
         let kind = EntryKind::File { size: content.len() as u64 };
         self.announce(self.entry(parent, name, kind, 0o640), content).await
     }
 
-    pub async fn link(&self, parent: Option<EntryId>, name: &str, target: &str) -> EntryId {
+    pub(crate) async fn link(&self, parent: Option<EntryId>, name: &str, target: &str) -> EntryId {
         let kind = EntryKind::Symlink { target: Some(Bytes::copy_from_slice(target.as_bytes())) };
         self.announce(self.entry(parent, name.as_bytes(), kind, 0o777), Bytes::new()).await
     }
 
     /// Many files of one folder, announced as a home does: a thousand at a time.
-    pub async fn files(&self, parent: EntryId, count: usize, name: impl Fn(usize) -> String) {
+    pub(crate) async fn files(&self, parent: EntryId, count: usize, name: impl Fn(usize) -> String) {
         let entries: Vec<(Entry, Bytes)> = (0..count)
             .map(|index| {
                 let content = Bytes::from(index.to_string());
@@ -145,13 +156,13 @@ impl Peer {
     }
 
     /// New content: in place, or of another object that was renamed over the old one.
-    pub async fn change(&self, id: EntryId, content: impl Into<Bytes>, replaced: bool) {
+    pub(crate) async fn change(&self, id: EntryId, content: impl Into<Bytes>, replaced: bool) {
         let entry = self.change_untold(id, content, replaced);
         self.tell(vec![Change::Put(entry)]).await;
     }
 
     /// The same without telling it: whoever reads is told.
-    pub fn change_untold(&self, id: EntryId, content: impl Into<Bytes>, replaced: bool) -> Entry {
+    pub(crate) fn change_untold(&self, id: EntryId, content: impl Into<Bytes>, replaced: bool) -> Entry {
         let content = content.into();
         let mut state = self.state();
         let (entry, held) = state.entries.get_mut(&id).unwrap();
@@ -164,7 +175,7 @@ impl Peer {
     }
 
     /// Changes anything else of an entry.
-    pub async fn alter(&self, id: EntryId, change: impl FnOnce(&mut Entry)) {
+    pub(crate) async fn alter(&self, id: EntryId, change: impl FnOnce(&mut Entry)) {
         let entry = {
             let mut state = self.state();
             let (entry, _) = state.entries.get_mut(&id).unwrap();
@@ -174,13 +185,18 @@ impl Peer {
         self.tell(vec![Change::Put(entry)]).await;
     }
 
-    pub async fn remove(&self, id: EntryId) {
+    pub(crate) async fn remove(&self, id: EntryId) {
         self.state().entries.remove(&id);
         self.tell(vec![Change::Remove(id)]).await;
     }
 
     /// An entry that the home has and has not announced.
-    pub fn unannounced(&self, parent: Option<EntryId>, name: &str, content: impl Into<Bytes>) -> EntryId {
+    pub(crate) fn unannounced(
+        &self,
+        parent: Option<EntryId>,
+        name: &str,
+        content: impl Into<Bytes>,
+    ) -> EntryId {
         let content = content.into();
         let kind = EntryKind::File { size: content.len() as u64 };
         let entry = self.entry(parent, name.as_bytes(), kind, 0o644);
@@ -189,7 +205,7 @@ impl Peer {
     }
 
     /// A folder that is announced without its entries: the first batch of a snapshot whose end does not come.
-    pub async fn begun_folder(&self, name: &str) -> EntryId {
+    pub(crate) async fn begun_folder(&self, name: &str) -> EntryId {
         let entry = self.entry(None, name.as_bytes(), EntryKind::Folder, 0o755);
         self.hold(&[(entry.clone(), Bytes::new())]);
         let batch = Batch { snapshot_begin: true, ..self.batch(vec![Change::Put(entry.clone())]) };
@@ -197,7 +213,7 @@ impl Peer {
         entry.id
     }
 
-    pub async fn announce_space(&self, space: Space) {
+    pub(crate) async fn announce_space(&self, space: Space) {
         let batch = Batch { space: Some(space), ..self.batch(Vec::new()) };
         self.replica.apply(batch).await.unwrap();
     }
