@@ -276,3 +276,23 @@ impl Hash for Hash512 {
         SensitiveByteArray::new(self.0.finalize().into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::side::Side;
+    use crate::testing::ends;
+
+    #[test]
+    fn the_protocol_has_its_name() {
+        let [end, _] = ends(Side::Zero, [true; 2]);
+        let noise = Noise::new(&end.leg(), true, b"").unwrap();
+        assert_eq!(noise.0.get_name().as_str(), "Noise_hybridKK_25519+MLKEM1024_AESGCM_SHA512");
+    }
+
+    #[test]
+    fn a_panic_ends_the_leg_only() {
+        let result = guarded::<()>(|| panic!("as clatter does"));
+        assert_eq!(result, Err(HandshakeError::Internal));
+    }
+}
