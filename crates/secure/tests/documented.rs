@@ -13,12 +13,12 @@ use farhold_secure::words::LIST_WORDS;
 
 fn page() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/security.md");
-    fs::read_to_string(path).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    fs::read_to_string(path).expect("the page is there").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Sources that are not tests.
 fn sources(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
     let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
     let files = files.into_iter().filter(|path| {
         path.extension().is_some_and(|extension| extension == "rs")

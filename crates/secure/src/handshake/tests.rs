@@ -261,6 +261,20 @@ fn is_refusal(error: HandshakeError) -> bool {
     matches!(error, HandshakeError::Forged | HandshakeError::UnfitKey)
 }
 
+#[test]
+fn a_stripped_capability_breaks_the_handshake() {
+    let [zero, one] = ends(Side::Zero, [true; 2]);
+    for bit in 0..64 {
+        let (initiator, mut first) = start(&zero).unwrap();
+        let (_, mut second) = answer(&one, &first).unwrap();
+        // Before the capabilities come the count and the version, or the version and the suite.
+        first[3168 + 2 + bit / 8] ^= 1 << (bit % 8);
+        second[4752 + 2 + bit / 8] ^= 1 << (bit % 8);
+        assert!(matches!(answer(&one, &first), Err(HandshakeError::Forged)));
+        assert!(matches!(finish(initiator, &second), Err(HandshakeError::Forged)));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
