@@ -12,6 +12,7 @@ use farhold_wire::{ContactId, Name};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tracing::Instrument;
 
 use crate::adapters::{HomeTree, PeerSource};
 use crate::contacts::file::ContactsFile;
@@ -152,7 +153,8 @@ impl Controller {
             NetEvent::Promoted { id } => self.promoted(id).await,
         };
         if let Err(error) = done {
-            tracing::error!("a pairing cannot be kept: {error}");
+            tracing::error!("a pairing cannot be kept");
+            tracing::debug!("a pairing cannot be kept: {error}");
         }
     }
 
@@ -273,7 +275,10 @@ impl Controller {
             let state = self.net.state(id)?;
             let follower = Follower { contact: id, peer, replica: replica.clone(), drive, state };
             let cancel = self.cancel.child_token();
-            let following = self.tracker.spawn(cancel.clone().run_until_cancelled_owned(follower.run()));
+            // At DEBUG, like everything that tells one contact from another.
+            let span = tracing::debug_span!("replication", contact = %id);
+            let following = cancel.clone().run_until_cancelled_owned(follower.run().instrument(span));
+            let following = self.tracker.spawn(following);
             self.links.insert(id, Link { replica, cancel, following });
         }
         if contact.wanted {

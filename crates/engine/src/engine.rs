@@ -309,3 +309,6 @@ impl Started {
         Engine { inner: Arc::new(inner) }
     }
 }
+
+#[cfg(test)]
+mod tests;

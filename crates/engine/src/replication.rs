@@ -57,12 +57,12 @@ impl Follower {
                     backoff.next()
                 }
                 Ended::OutOfOrder => {
-                    tracing::warn!(contact = %self.contact, "changes out of order; asking for a snapshot");
+                    tracing::warn!("a contact's changes are out of order; asking for a snapshot");
                     from = None;
                     backoff.next()
                 }
                 Ended::Refused(error) => {
-                    tracing::error!(contact = %self.contact, "the contact's changes cannot be taken: {error}");
+                    tracing::error!("a contact's changes cannot be taken: {error}");
                     REFUSED
                 }
             };
@@ -75,7 +75,7 @@ impl Follower {
         let mut changes = match self.peer.changes(from).await {
             Ok(changes) => changes,
             Err(error) => {
-                tracing::debug!(contact = %self.contact, "changes cannot be asked for: {error}");
+                tracing::debug!("changes cannot be asked for: {error}");
                 return Ended::Broken { progress };
             }
         };
@@ -83,7 +83,7 @@ impl Follower {
             let batch = match batch {
                 Ok(batch) => batch,
                 Err(error) => {
-                    tracing::debug!(contact = %self.contact, "changes ended: {error}");
+                    tracing::debug!("changes ended: {error}");
                     return Ended::Broken { progress };
                 }
             };
