@@ -197,4 +197,14 @@ mod tests {
             assert_eq!(left, content);
         }
     }
+
+    #[test]
+    fn every_key_and_its_default_is_documented() {
+        let page = include_str!("../../../docs/command-line.md");
+        let defaults = serde_json::to_value(Settings::default()).unwrap();
+        for (key, default) in defaults.as_object().unwrap() {
+            assert!(page.contains(&format!("| `{key}` | {default} | ")), "{key}");
+        }
+        assert!(page.contains(&format!("at least {LEAST_CACHE_BYTES}")));
+    }
 }
