@@ -4,6 +4,8 @@ use std::io;
 
 use farhold_wire::{ContactId, ReadFailure, WireError};
 
+use crate::rendezvous::SubscribeError;
+
 /// Why [`Net`](crate::Net) does not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum NetError {
@@ -24,9 +26,24 @@ pub enum NetError {
     /// There is no such contact here.
     #[error("no contact {0}")]
     UnknownContact(ContactId),
+    /// The contact is paired; to pair again, remove it first.
+    #[error("contact {0} is paired already")]
+    AlreadyPaired(ContactId),
+    /// More contacts and pairings than one watch at the relay takes.
+    #[error("too many contacts")]
+    TooManyContacts,
     /// No randomness from the system.
     #[error(transparent)]
     Random(#[from] farhold_secure::RandomError),
+}
+
+impl From<SubscribeError> for NetError {
+    fn from(error: SubscribeError) -> Self {
+        match error {
+            SubscribeError::TooMany => Self::TooManyContacts,
+            SubscribeError::Random(error) => Self::Random(error),
+        }
+    }
 }
 
 /// Why a call to a contact has no answer.

@@ -3,16 +3,38 @@
 //! * [`Net`] is the whole: contacts, pairings, connecting. [`Peer`] calls one contact; [`PeerService`] answers it.
 //! * [`state`] says how it stands with each contact.
 //!
+//! Inside, from the outside in: `rendezvous` posts and watches at the relay; `contact` is the task of one contact and
+//! does what `connect`, which has no I/O, decides; `leg` and `bridge` make authenticated connections and `listener`
+//! takes them; `session` runs the lanes, each a `stream` of records; `calls` and `bulk` are what lanes carry.
 //! `docs/protocol.md` has the formats in one place.
 
+mod activity;
+mod bridge;
+mod bulk;
+mod calls;
+mod clock;
 pub mod config;
+mod connect;
+mod contact;
+mod control;
 pub mod counters;
 pub mod error;
 pub mod event;
+mod leg;
+mod listener;
 mod net;
+mod network;
+mod pairing;
 pub mod peer;
+mod rendezvous;
+mod roster;
 pub mod service;
+mod session;
+mod shared;
+mod socket;
 pub mod state;
+mod stream;
+mod tickets;
 
 pub use config::{NetConfig, RelayAddress, SavedContact};
 pub use counters::WireCounter;

@@ -1,17 +1,39 @@
 //! Calls to a contact.
 
 use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
-use farhold_wire::{Batch, Entry, EntryId, LaneClass, Name, Position, ReadHead, ReadRequest};
-use futures_util::stream::BoxStream;
+use farhold_wire::{Batch, Entry, EntryId, LaneClass, Name, Position, ReadHead, ReadRequest, WireError};
+use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{Instant, timeout_at};
 
+use crate::activity::Call;
+use crate::calls::rpc::PeerClient;
+use crate::calls::{Answer, CallError};
+use crate::contact::Way;
 use crate::error::PeerError;
+use crate::session::Calls;
+
+/// Longest wait for an answer or its next part: a little over what an interruption may take.
+pub const CALL_DEADLINE: Duration = Duration::from_secs(26);
+/// Most entries of one folder that are taken from a contact.
+pub const LIST_ENTRIES: usize = 1 << 18;
+
+/// How long a lane on which a call failed has to show that it is gone; if it is not, the answer was at fault.
+const LOSS_SHOWS_WITHIN: Duration = Duration::from_secs(1);
 
 /// Calls one contact, across its sessions. While the session is interrupted, calls wait and are asked again on the next
-/// one; without a session they fail at once. No call but `changes` takes longer than [`CALL_DEADLINE`].
+/// one; without a session they fail at once. Nothing is waited for longer than [`CALL_DEADLINE`], except the next
+/// batch of changes. Dropping a future or stream cancels its call.
 #[derive(Debug, Clone)]
-pub struct Peer {}
+pub struct Peer {
+    way: watch::Receiver<Way>,
+    reads: Arc<Semaphore>,
+}
 
 /// The answer to a read.
 pub struct Reading {
@@ -28,27 +50,218 @@ impl fmt::Debug for Reading {
 }
 
 impl Peer {
+    pub(crate) fn new(way: watch::Receiver<Way>, reads: Arc<Semaphore>) -> Self {
+        Self { way, reads }
+    }
+
     /// What happens in the contact's trees, from a position or as a snapshot. The stream ends with an error when its
     /// session ends: call again with the position reached.
     pub async fn changes(
         &self,
-        _from: Option<Position>,
+        from: Option<Position>,
     ) -> Result<BoxStream<'static, Result<Batch, PeerError>>, PeerError> {
-        unimplemented!()
+        let batches = self.ask(move |client| async move { client.changes(from).await }).await?;
+        Ok(batches.map(|batch| batch.map_err(PeerError::from)).boxed())
     }
 
     /// The entry of that name in a folder; `None` as parent is the top level.
-    pub async fn lookup(&self, _parent: Option<EntryId>, _name: Name) -> Result<Option<Entry>, PeerError> {
-        unimplemented!()
+    pub async fn lookup(&self, parent: Option<EntryId>, name: Name) -> Result<Option<Entry>, PeerError> {
+        let call = move |client: PeerClient| {
+            let name = name.clone();
+            async move { client.lookup(parent, &name).await }
+        };
+        self.ask(call).await
     }
 
-    /// Everything in a folder.
-    pub async fn list(&self, _parent: EntryId) -> Result<Vec<Entry>, PeerError> {
-        unimplemented!()
+    /// Everything in a folder, at most [`LIST_ENTRIES`].
+    pub async fn list(&self, parent: EntryId) -> Result<Vec<Entry>, PeerError> {
+        let call = move |client: PeerClient| async move {
+            let mut pages = client.list(parent).await?;
+            let mut entries = Vec::new();
+            while let Some(page) = pages.next().await {
+                entries.extend(page?);
+                if entries.len() > LIST_ENTRIES {
+                    return Err(WireError::TooLarge("folder").into());
+                }
+            }
+            Ok(entries)
+        };
+        self.ask(call).await
     }
 
-    /// A range of a file, on a lane of that class.
-    pub async fn read(&self, _request: ReadRequest, _class: LaneClass) -> Result<Reading, PeerError> {
-        unimplemented!()
+    /// A range of a file, on a lane of that class. If the lane or the session is lost on the way, the rest is asked
+    /// for again; should it then be of another version, the read fails as changed.
+    pub async fn read(&self, request: ReadRequest, class: LaneClass) -> Result<Reading, PeerError> {
+        let Answer { head, data } = self.open(request, class).await?;
+        let rest = Rest { peer: self.clone(), request, class, head: head.clone(), got: 0, data };
+        Ok(Reading { head, data: stream::unfold(Some(rest), Rest::next).boxed() })
+    }
+
+    async fn open(&self, request: ReadRequest, class: LaneClass) -> Result<Answer, PeerError> {
+        match class {
+            LaneClass::Urgent => self.ask(move |client| async move { client.read(request).await }).await,
+            LaneClass::Bulk => self.open_bulk(request).await,
+        }
+    }
+
+    /// Makes a call on the urgent lane, and again on the next one if it is lost.
+    async fn ask<T, F>(&self, call: impl Fn(PeerClient) -> F) -> Result<T, PeerError>
+    where
+        F: Future<Output = Result<T, CallError>>,
+    {
+        let deadline = Instant::now() + CALL_DEADLINE;
+        let asked = async {
+            let mut way = self.way.clone();
+            loop {
+                let (calls, client, _call) = urgent(&mut way).await?;
+                let answer = tokio::select! {
+                    answer = call(client) => answer,
+                    () = calls.ended.cancelled() => Err(CallError::Lost),
+                };
+                match answer {
+                    Ok(answer) => return Ok(answer),
+                    Err(CallError::Lost) => lost(&calls, &mut way).await?,
+                    Err(CallError::Failed(failure)) => return Err(failure.into()),
+                    Err(CallError::Protocol(error)) => return Err(error.into()),
+                }
+            }
+        };
+        timeout_at(deadline, asked).await.map_err(|_| PeerError::TimedOut)?
+    }
+
+    async fn open_bulk(&self, request: ReadRequest) -> Result<Answer, PeerError> {
+        let deadline = Instant::now() + CALL_DEADLINE;
+        let opened = async {
+            let mut way = self.way.clone();
+            loop {
+                let calls = session(&mut way).await?;
+                let permit = Arc::clone(&self.reads).acquire_owned().await.map_err(|_| PeerError::Offline)?;
+                let answer = tokio::select! {
+                    answer = async {
+                        calls.bulk.ready().await;
+                        calls.bulk.read(request, permit).await
+                    } => answer,
+                    () = calls.ended.cancelled() => Err(CallError::Lost),
+                };
+                match answer {
+                    Ok(answer) => return Ok(answer),
+                    // The lane has left the pool.
+                    Err(CallError::Lost) => {}
+                    Err(CallError::Failed(failure)) => return Err(failure.into()),
+                    Err(CallError::Protocol(error)) => return Err(error.into()),
+                }
+            }
+        };
+        timeout_at(deadline, opened).await.map_err(|_| PeerError::TimedOut)?
+    }
+}
+
+impl From<CallError> for PeerError {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Lost => Self::Offline,
+            CallError::Failed(failure) => failure.into(),
+            CallError::Protocol(error) => error.into(),
+        }
+    }
+}
+
+/// The session that calls go through, once there is one.
+async fn session(way: &mut watch::Receiver<Way>) -> Result<Arc<Calls>, PeerError> {
+    let decided = way.wait_for(|way| match way {
+        Way::Offline => true,
+        Way::Interrupted => false,
+        // Its task ends before its contact's hears of it.
+        Way::Session(calls) => !calls.ended.is_cancelled(),
+    });
+    match &*decided.await.map_err(|_| PeerError::Offline)? {
+        Way::Session(calls) => Ok(Arc::clone(calls)),
+        Way::Offline | Way::Interrupted => Err(PeerError::Offline),
+    }
+}
+
+/// The client on the urgent lane, once there is one.
+async fn urgent(way: &mut watch::Receiver<Way>) -> Result<(Arc<Calls>, PeerClient, Call), PeerError> {
+    loop {
+        let calls = session(way).await?;
+        let call = calls.activity.call();
+        let mut clients = calls.urgent.clone();
+        let client = tokio::select! {
+            client = clients.wait_for(Option::is_some) => client.ok().and_then(|client| client.clone()),
+            () = calls.ended.cancelled() => None,
+        };
+        if let Some(client) = client {
+            return Ok((calls, client, call));
+        }
+    }
+}
+
+/// Returns once the lane on which a call was lost is known to be gone. If it is there still, the answer itself made the
+/// call fail.
+async fn lost(calls: &Calls, way: &mut watch::Receiver<Way>) -> Result<(), PeerError> {
+    let mut clients = calls.urgent.clone();
+    clients.mark_unchanged();
+    let gone = async {
+        tokio::select! {
+            _ = clients.wait_for(Option::is_none) => {}
+            () = calls.ended.cancelled() => {}
+            _ = way.changed() => {}
+        }
+    };
+    match tokio::time::timeout(LOSS_SHOWS_WITHIN, gone).await {
+        Ok(()) => Ok(()),
+        Err(_) => Err(WireError::Malformed.into()),
+    }
+}
+
+/// What is still to come of a read.
+struct Rest {
+    peer: Peer,
+    request: ReadRequest,
+    class: LaneClass,
+    head: ReadHead,
+    /// Bytes that came.
+    got: u32,
+    data: BoxStream<'static, Result<Bytes, CallError>>,
+}
+
+impl Rest {
+    /// `None` as state ends the stream at the next call.
+    async fn next(this: Option<Self>) -> Option<(Result<Bytes, PeerError>, Option<Self>)> {
+        let mut this = this?;
+        let deadline = Instant::now() + CALL_DEADLINE;
+        loop {
+            let failed = match timeout_at(deadline, this.data.next()).await {
+                Ok(Some(Ok(bytes))) => {
+                    this.got += u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+                    return Some((Ok(bytes), Some(this)));
+                }
+                Ok(None) => return None,
+                Ok(Some(Err(CallError::Lost))) => match this.resume().await {
+                    Ok(()) => continue,
+                    Err(error) => error,
+                },
+                Ok(Some(Err(CallError::Failed(failure)))) => failure.into(),
+                Ok(Some(Err(CallError::Protocol(error)))) => error.into(),
+                Err(_) => PeerError::TimedOut,
+            };
+            return Some((Err(failed), None));
+        }
+    }
+
+    /// Asks for what is missing.
+    async fn resume(&mut self) -> Result<(), PeerError> {
+        let rest = ReadRequest {
+            version: self.head.entry.version,
+            offset: self.request.offset + u64::from(self.got),
+            length: self.head.length - self.got,
+            ..self.request
+        };
+        let Answer { head, data } = self.peer.open(rest, self.class).await?;
+        if head.entry.version != self.head.entry.version || head.length != rest.length {
+            return Err(farhold_wire::ReadFailure::Changed.into());
+        }
+        self.data = data;
+        Ok(())
     }
 }

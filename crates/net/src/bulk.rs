@@ -1,0 +1,8 @@
+//! Bulk lanes: reads as plain frames, asked and answered in both directions on the same lane.
+
+mod frames;
+mod lane;
+mod pool;
+
+pub(crate) use self::lane::BulkLane;
+pub(crate) use self::pool::BulkPool;

@@ -1,0 +1,253 @@
+//! One bulk lane: a task that owns the stream, asks for its own side and answers the other.
+//!
+//! Nothing waits behind anything: answers are taken part by part from whichever is ready, in turn, and only while
+//! there is room on the way out; what comes in is passed on at once, since every answer has room for all it announced.
+
+use std::collections::HashMap;
+use std::collections::hash_map;
+use std::future::poll_fn;
+use std::io;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Buf;
+use farhold_wire::bulk::Frame;
+use farhold_wire::{ReadFailure, ReadPart, ReadRequest, WireError};
+use futures_util::stream::{AbortHandle, BoxStream, SelectAll, abortable};
+use futures_util::{StreamExt, stream};
+use tokio::sync::mpsc;
+
+use super::frames::{FrameReader, pieces};
+use super::pool::{BulkPool, Fetch, LaneShared, Part};
+use crate::calls::answer::AnswerCheck;
+use crate::calls::serving::Serving;
+use crate::stream::RecordStream;
+
+/// Why a bulk lane ended.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BulkError {
+    #[error(transparent)]
+    Lane(#[from] io::Error),
+    #[error("the contact closed the lane")]
+    Ended,
+    #[error("the contact broke the protocol: {0}")]
+    Protocol(#[from] WireError),
+}
+
+/// A request of ours that is not at its end.
+#[derive(Debug)]
+struct Asked {
+    fetch: Fetch,
+    check: AnswerCheck,
+    /// Nobody waits for it any more; the contact was told.
+    cancelled: bool,
+}
+
+/// What an answer of ours has next.
+struct Next {
+    id: u64,
+    part: Option<Result<ReadPart, ReadFailure>>,
+}
+
+type Answers = SelectAll<BoxStream<'static, Next>>;
+
+/// A lane and both sides' requests on it.
+pub(crate) struct BulkLane {
+    stream: RecordStream,
+    reader: FrameReader,
+    number: u32,
+    pool: Arc<BulkPool>,
+    shared: Arc<LaneShared>,
+    fetches: mpsc::Receiver<Fetch>,
+    asked: HashMap<u64, Asked>,
+    serving: Serving,
+    answers: Answers,
+    answering: HashMap<u64, AbortHandle>,
+}
+
+impl BulkLane {
+    pub(crate) fn new(stream: RecordStream, number: u32, pool: Arc<BulkPool>, serving: Serving) -> Self {
+        let shared = LaneShared::new();
+        let fetches = pool.enter(number, Arc::clone(&shared));
+        Self {
+            stream,
+            reader: FrameReader::default(),
+            number,
+            pool,
+            shared,
+            fetches,
+            asked: HashMap::new(),
+            serving,
+            answers: SelectAll::new(),
+            answering: HashMap::new(),
+        }
+    }
+
+    /// Runs until the lane ends.
+    pub(crate) async fn run(mut self) -> BulkError {
+        let end = poll_fn(|cx| self.poll(cx)).await;
+        if let BulkError::Protocol(error) = &end {
+            for asked in self.asked.values() {
+                let _ = asked.fetch.answer.try_send(Part::Broken(*error));
+            }
+        }
+        end
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<BulkError> {
+        self.shared.woken.register(cx.waker());
+        loop {
+            let progress = self.poll_out(cx).and_then(|out| Ok(self.poll_in(cx)? | out));
+            match progress {
+                Ok(true) => {}
+                Ok(false) => return Poll::Pending,
+                Err(error) => return Poll::Ready(error),
+            }
+        }
+    }
+
+    /// Writes; `true` if anything more was sealed.
+    fn poll_out(&mut self, cx: &mut Context<'_>) -> Result<bool, BulkError> {
+        let mut sealed = false;
+        while self.stream.has_room() {
+            if let Poll::Ready(Some(fetch)) = self.fetches.poll_recv(cx) {
+                self.ask(fetch)?;
+                sealed = true;
+                continue;
+            }
+            // Only now, so that whatever was cancelled has been asked.
+            for id in self.shared.take_cancelled() {
+                self.cancel(id)?;
+            }
+            if let Poll::Ready(Some(next)) = self.answers.poll_next_unpin(cx) {
+                self.answer(next)?;
+                sealed = true;
+            } else {
+                break;
+            }
+        }
+        if let Poll::Ready(result) = self.stream.poll_drain(cx) {
+            result?;
+        }
+        Ok(sealed)
+    }
+
+    /// Reads; `true` if a record came.
+    fn poll_in(&mut self, cx: &mut Context<'_>) -> Result<bool, BulkError> {
+        let record = match self.stream.poll_chunk(cx) {
+            Poll::Pending => return Ok(false),
+            Poll::Ready(record) => record?.ok_or(BulkError::Ended)?,
+        };
+        self.reader.push(record);
+        while let Some(frame) = self.reader.next()? {
+            self.take(frame)?;
+        }
+        Ok(true)
+    }
+
+    fn take(&mut self, frame: Frame) -> Result<(), BulkError> {
+        match frame {
+            Frame::Fetch(id, request) => self.serve(id, request),
+            Frame::Cancel(id) => {
+                if let Some(answer) = self.answering.get(&id) {
+                    answer.abort();
+                }
+                Ok(())
+            }
+            Frame::Head(id, head) => self.pass_on(id, Part::Head(head)),
+            Frame::Data(id, data) => self.pass_on(id, Part::Data(data)),
+            Frame::End(id, outcome) => self.pass_on(id, Part::End(outcome)),
+        }
+    }
+
+    /// Sends a request of ours.
+    fn ask(&mut self, fetch: Fetch) -> Result<(), BulkError> {
+        let (id, request) = (fetch.id, fetch.request);
+        self.asked.insert(id, Asked { fetch, check: AnswerCheck::new(request), cancelled: false });
+        self.send(Frame::Fetch(id, request))
+    }
+
+    fn cancel(&mut self, id: u64) -> Result<(), BulkError> {
+        if let Some(asked) = self.asked.get_mut(&id)
+            && !asked.cancelled
+        {
+            asked.cancelled = true;
+            self.send(Frame::Cancel(id))?;
+        }
+        Ok(())
+    }
+
+    /// Passes a part of an answer on to whoever asked.
+    fn pass_on(&mut self, id: u64, part: Part) -> Result<(), BulkError> {
+        let asked = self.asked.get_mut(&id).ok_or(WireError::Unknown("request id"))?;
+        let checked = match &part {
+            _ if asked.cancelled => Ok(()),
+            Part::Head(head) => asked.check.head(head),
+            Part::Data(data) => asked.check.data(data),
+            Part::End(Ok(())) => asked.check.end(),
+            Part::End(Err(_)) | Part::Broken(_) => Ok(()),
+        };
+        if let Err(error) = checked {
+            // Whoever asked hears what was wrong; so does everybody else on the lane, which this ends.
+            return Err(error.into());
+        }
+        let ended = matches!(part, Part::End(_));
+        if !asked.cancelled {
+            // There is room for all parts; if nobody waits, the request is about to be cancelled.
+            let _ = asked.fetch.answer.try_send(part);
+        }
+        if ended {
+            self.asked.remove(&id);
+        }
+        Ok(())
+    }
+
+    /// Starts to answer a request of the contact.
+    fn serve(&mut self, id: u64, request: ReadRequest) -> Result<(), BulkError> {
+        let hash_map::Entry::Vacant(place) = self.answering.entry(id) else {
+            return Err(WireError::Unknown("request id, used twice").into());
+        };
+        let (parts, handle) = abortable(self.serving.read(request));
+        place.insert(handle);
+        let parts = parts.map(Some).chain(stream::once(std::future::ready(None)));
+        self.answers.push(parts.map(move |part| Next { id, part }).boxed());
+        Ok(())
+    }
+
+    /// Sends the next part of an answer. Each answer has exactly one end, also if it was cancelled.
+    fn answer(&mut self, Next { id, part }: Next) -> Result<(), BulkError> {
+        match part {
+            Some(Ok(ReadPart::Head(head))) => self.send(Frame::Head(id, head)),
+            Some(Ok(ReadPart::Data(data))) => {
+                pieces(data).try_for_each(|piece| self.send(Frame::Data(id, piece)))
+            }
+            Some(Err(failure)) => self.end(id, Err(failure)),
+            None => self.end(id, Ok(())),
+        }
+    }
+
+    fn end(&mut self, id: u64, outcome: Result<(), ReadFailure>) -> Result<(), BulkError> {
+        match self.answering.remove(&id) {
+            Some(_) => self.send(Frame::End(id, outcome)),
+            // A failure was its end.
+            None => Ok(()),
+        }
+    }
+
+    fn send(&mut self, frame: Frame) -> Result<(), BulkError> {
+        let (header, body) = frame.encode();
+        Ok(self.stream.seal(header.chain(body))?)
+    }
+}
+
+impl Drop for BulkLane {
+    fn drop(&mut self) {
+        self.pool.leave(self.number);
+    }
+}
+
+impl std::fmt::Debug for BulkLane {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BulkLane").field("number", &self.number).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,85 @@
+//! Answering a contact's calls, within bounds that hold across all of its lanes and sessions.
+
+use std::sync::Arc;
+
+use farhold_wire::{ContactId, ReadFailure, ReadPart, ReadRequest, limits};
+use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::answer::AnswerCheck;
+use crate::service::PeerService;
+
+/// Calls of one contact other than reads that are answered at once; `changes` streams count too.
+const OTHERS_AT_ONCE: usize = 64;
+
+/// Answers one contact.
+#[derive(Clone)]
+pub(crate) struct Serving {
+    pub(crate) contact: ContactId,
+    pub(crate) service: Arc<dyn PeerService>,
+    reads: Arc<Semaphore>,
+    others: Arc<Semaphore>,
+}
+
+impl Serving {
+    pub(crate) fn new(contact: ContactId, service: Arc<dyn PeerService>) -> Self {
+        Self {
+            contact,
+            service,
+            reads: Arc::new(Semaphore::new(limits::READS_AT_ONCE)),
+            others: Arc::new(Semaphore::new(OTHERS_AT_ONCE)),
+        }
+    }
+
+    /// Room for a call other than a read.
+    pub(crate) fn admit(&self) -> Result<OwnedSemaphorePermit, ReadFailure> {
+        Arc::clone(&self.others).try_acquire_owned().map_err(|_| ReadFailure::Busy)
+    }
+
+    /// The parts of an answer; a service that does not keep to the rules is cut short as one that failed.
+    pub(crate) fn read(&self, request: ReadRequest) -> BoxStream<'static, Result<ReadPart, ReadFailure>> {
+        let Ok(permit) = Arc::clone(&self.reads).try_acquire_owned() else {
+            return stream::once(async { Err(ReadFailure::Busy) }).boxed();
+        };
+        let reading = Reading {
+            parts: self.service.read(self.contact, request),
+            check: AnswerCheck::new(request),
+            _permit: permit,
+        };
+        stream::unfold(Some(reading), Reading::next).boxed()
+    }
+}
+
+impl std::fmt::Debug for Serving {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Serving").field("contact", &self.contact).finish_non_exhaustive()
+    }
+}
+
+struct Reading {
+    parts: BoxStream<'static, Result<ReadPart, ReadFailure>>,
+    check: AnswerCheck,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Reading {
+    /// `None` as state ends the stream at the next call.
+    async fn next(this: Option<Self>) -> Option<(Result<ReadPart, ReadFailure>, Option<Self>)> {
+        let mut this = this?;
+        let checked = match this.parts.next().await {
+            Some(Ok(part)) => this.check.part(&part).map(|()| part),
+            Some(Err(failure)) => return Some((Err(failure), None)),
+            None => {
+                this.check.end().err().map(Err)?
+            }
+        };
+        match checked {
+            Ok(part) => Some((Ok(part), Some(this))),
+            Err(error) => {
+                tracing::error!(%error, "an answer of ours is none");
+                Some((Err(ReadFailure::Internal), None))
+            }
+        }
+    }
+}

@@ -1,0 +1,447 @@
+//! What becomes of the connection with one contact: when to try, which leg to take, when to give up. No I/O and no
+//! clock: events and the moment in, effects and a deadline out.
+//!
+//! An *attempt* races legs until one of them is authenticated. Either side starts one: by its user's wish, or when a
+//! session is interrupted. It then takes a fresh nonce and a number, and says so in its post; the other side joins.
+//! Side 0 alone picks the leg. A session that stands on a poor path is replaced if a better leg comes in time.
+
+mod effects;
+mod legs;
+mod timing;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use farhold_secure::Side;
+use tokio::time::Instant;
+
+pub(crate) use self::effects::{Effect, MyPost};
+pub(crate) use self::legs::{LegId, Origin, ReadyLeg};
+use super::race::{Candidate, DialId, Race};
+use crate::state::{OfflineReason, Path};
+
+/// How long an attempt lasts, and how long after its start a session may still move to a better path.
+pub(crate) const ATTEMPT: Duration = Duration::from_secs(10);
+/// An attempt of our own that has not succeeded takes a fresh nonce this often: whatever made the two sides wait for
+/// each other on different legs ends with it.
+const RENEW: Duration = Duration::from_secs(5);
+/// How long calls wait for a connection that went silent.
+pub(crate) const SILENT_GRACE: Duration = Duration::from_secs(25);
+/// How long calls wait for a connection that the other end closed.
+pub(crate) const CLOSED_GRACE: Duration = Duration::from_secs(8);
+/// Between two attempts while the contact is present; grows to [`RETRY_MOST`].
+const RETRY: Duration = Duration::from_secs(1);
+/// Leaves room for an attempt within 5 s of the network's return.
+const RETRY_MOST: Duration = Duration::from_secs(3);
+
+/// Random bytes of a post; those of both sides make the bridge tokens.
+pub(crate) type Nonce = [u8; 16];
+
+/// When something happens, and the randomness that an attempt started by it takes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment {
+    pub(crate) now: Instant,
+    pub(crate) unix_milliseconds: u64,
+    pub(crate) fresh: Nonce,
+}
+
+/// Names a session within one contact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct SessionId(pub(crate) u64);
+
+/// What a contact's post says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PeerPost {
+    pub(crate) nonce: Nonce,
+    pub(crate) want: bool,
+    pub(crate) refuse: bool,
+    pub(crate) attempt: u64,
+    /// Best first.
+    pub(crate) candidates: Vec<Candidate>,
+}
+
+/// What the other end of a session did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SessionEvent {
+    /// Side 1 told its newest attempt.
+    Settled(u64),
+    /// Nothing came where something should have.
+    Silent,
+    /// Something came again.
+    Alive,
+    /// The control lane ended.
+    Closed,
+    /// The contact said goodbye.
+    Goodbye(Goodbye),
+}
+
+/// Why a side ends a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Goodbye {
+    /// Its user disconnected.
+    User,
+    /// Its program stops.
+    Stopping,
+    /// A newer session carries on.
+    Replaced,
+    /// It wants none now.
+    Refused,
+}
+
+/// What can happen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// Our user wants a session.
+    Connect,
+    /// Our user wants none.
+    Disconnect,
+    /// A newer post of the contact.
+    Post(PeerPost),
+    /// The relay has no post of the contact.
+    Absent,
+    /// The relay is reached, or lost.
+    Relay { up: bool },
+    /// Our addresses are others than before; `unrooted` says that the session's own is gone.
+    Network { unrooted: bool },
+    /// A leg that we dialled came to nothing; `met` as in [`Race::failed`].
+    Failed { dial: DialId, met: bool },
+    /// The contact refused a leg that we dialled.
+    Refused { dial: DialId },
+    /// A leg is authenticated.
+    Ready(ReadyLeg),
+    /// Something came of a session.
+    Session(SessionId, SessionEvent),
+    /// The deadline has come.
+    Time,
+}
+
+/// How it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Offline { reason: OfflineReason },
+    Connecting,
+    Connected { session: SessionId },
+    Interrupted { since: Instant },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Intent {
+    /// Our user has said nothing: the contact may connect.
+    Idle,
+    Connect,
+    Disconnected,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Relay {
+    NotSet,
+    NotReached,
+    Reached,
+    Lost,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Link {
+    Offline { reason: OfflineReason },
+    Up { session: Session, silent: Option<Interruption> },
+    Cut { interruption: Interruption },
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Session {
+    id: SessionId,
+    path: Path,
+    /// Number of its nomination.
+    nominated: u64,
+    /// Newest attempt of the other side when the session began, if it is known.
+    theirs: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Interruption {
+    since: Instant,
+    until: Instant,
+    reason: OfflineReason,
+    path: Path,
+}
+
+#[derive(Debug)]
+struct Attempt {
+    race: Race,
+    ends: Instant,
+    renew: Instant,
+    /// Told as `Connecting`; retries are not.
+    shown: bool,
+    /// The nonces of the leg through the bridge that is under way.
+    pair: Option<(Nonce, Nonce)>,
+}
+
+/// The connection with one contact.
+#[derive(Debug)]
+pub(crate) struct Lifecycle {
+    side: Side,
+    intent: Intent,
+    relay: Relay,
+    present: Option<bool>,
+    refuses: bool,
+    post: Option<PeerPost>,
+    /// Newest attempt of the contact that we took part in.
+    joined: u64,
+    nonce: Nonce,
+    number: u64,
+    link: Link,
+    attempt: Option<Attempt>,
+    retry: Option<Instant>,
+    failures: u32,
+    effects: VecDeque<Effect>,
+    posted: Option<MyPost>,
+    last_dial: u64,
+    last_session: u64,
+}
+
+impl Lifecycle {
+    pub(crate) fn new(side: Side, relay_set: bool, at: &Moment) -> Self {
+        let mut new = Self {
+            side,
+            intent: Intent::Idle,
+            relay: if relay_set { Relay::NotReached } else { Relay::NotSet },
+            present: None,
+            refuses: false,
+            post: None,
+            joined: 0,
+            nonce: at.fresh,
+            number: at.unix_milliseconds,
+            link: Link::Offline { reason: OfflineReason::Idle },
+            attempt: None,
+            retry: None,
+            failures: 0,
+            effects: VecDeque::new(),
+            posted: None,
+            last_dial: 0,
+            last_session: 0,
+        };
+        new.settle(at);
+        new
+    }
+
+    /// Takes an event in; then [`Self::effect`] has what is to be done, and [`Self::deadline`] is new.
+    pub(crate) fn handle(&mut self, event: Event, at: &Moment) {
+        match event {
+            Event::Connect => self.connect(at),
+            Event::Disconnect => {
+                self.intent = Intent::Disconnected;
+                self.end(OfflineReason::Disconnected, Some(Goodbye::User));
+            }
+            Event::Post(post) => self.posted_by_peer(post),
+            Event::Absent => self.absent(),
+            Event::Relay { up } => self.relay(up, at),
+            Event::Network { unrooted } => {
+                if unrooted {
+                    self.silent(at);
+                }
+                self.try_anew(at);
+            }
+            Event::Failed { dial, met } => {
+                if let Some(attempt) = &mut self.attempt {
+                    attempt.race.failed(dial, met, at.now);
+                }
+            }
+            Event::Refused { dial } => {
+                if let Some(attempt) = &mut self.attempt {
+                    attempt.race.failed(dial, true, at.now);
+                }
+                self.refuses = true;
+            }
+            Event::Ready(leg) => self.ready(&leg, at),
+            Event::Session(id, event) => self.session(id, event, at),
+            Event::Time => {}
+        }
+        self.settle(at);
+    }
+
+    /// The next thing to do.
+    pub(crate) fn effect(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    /// How it stands.
+    pub(crate) fn phase(&self) -> Phase {
+        match self.link {
+            Link::Up { session, silent: None } => Phase::Connected { session: session.id },
+            Link::Up { silent: Some(interruption), .. } | Link::Cut { interruption } => {
+                Phase::Interrupted { since: interruption.since }
+            }
+            Link::Offline { .. } if self.attempt.as_ref().is_some_and(|attempt| attempt.shown) => {
+                Phase::Connecting
+            }
+            Link::Offline { reason } => Phase::Offline { reason },
+        }
+    }
+
+    /// Whether the contact's program runs, as far as is known.
+    pub(crate) fn present(&self) -> Option<bool> {
+        if self.healthy() { Some(true) } else { self.present }
+    }
+
+    /// The nonces of side 0 and side 1 for a leg through the bridge.
+    pub(crate) fn nonces(&self) -> Option<(Nonce, Nonce)> {
+        let theirs = self.post.as_ref()?.nonce;
+        Some(match self.side {
+            Side::Zero => (self.nonce, theirs),
+            Side::One => (theirs, self.nonce),
+        })
+    }
+
+    /// Number of our newest attempt.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn connect(&mut self, at: &Moment) {
+        self.intent = Intent::Connect;
+        if self.healthy() {
+            return;
+        }
+        self.failures = 0;
+        self.retry = None;
+        match &mut self.attempt {
+            Some(attempt) => attempt.shown = true,
+            None => self.start_own(true, at),
+        }
+    }
+
+    fn posted_by_peer(&mut self, post: PeerPost) {
+        let news = self.present != Some(true) || self.refuses && !post.refuse;
+        self.present = Some(true);
+        self.refuses = post.refuse;
+        self.post = Some(post);
+        if news && self.retry.is_some() {
+            self.retry = None;
+            self.failures = 0;
+        }
+    }
+
+    fn absent(&mut self) {
+        self.present = Some(false);
+        if !self.healthy() && !matches!(self.link, Link::Offline { .. }) {
+            self.end(OfflineReason::Absent, None);
+        }
+    }
+
+    fn relay(&mut self, up: bool, at: &Moment) {
+        let before = self.relay;
+        self.relay = match (before, up) {
+            (Relay::NotSet, _) => Relay::NotSet,
+            (_, true) => Relay::Reached,
+            (Relay::NotReached, false) => Relay::NotReached,
+            (Relay::Reached | Relay::Lost, false) => Relay::Lost,
+        };
+        if up && before != Relay::Reached {
+            self.try_anew(at);
+        }
+    }
+
+    fn session(&mut self, id: SessionId, event: SessionEvent, at: &Moment) {
+        let Link::Up { session, silent } = &mut self.link else { return };
+        if session.id != id {
+            return;
+        }
+        match event {
+            SessionEvent::Settled(number) => {
+                session.theirs = Some(session.theirs.map_or(number, |known| known.max(number)));
+            }
+            SessionEvent::Silent => self.silent(at),
+            SessionEvent::Alive => {
+                if silent.take().is_some() {
+                    self.drop_attempt();
+                }
+            }
+            SessionEvent::Closed | SessionEvent::Goodbye(Goodbye::Replaced) => {
+                let since = silent.map_or(at.now, |interruption| interruption.since);
+                let until = (at.now + CLOSED_GRACE)
+                    .min(silent.map_or(at.now + CLOSED_GRACE, |interruption| interruption.until));
+                let path = session.path;
+                self.effects.push_back(Effect::End(id, None));
+                let reason = OfflineReason::Closed;
+                self.link = Link::Cut { interruption: Interruption { since, until, reason, path } };
+                self.start_own(false, at);
+            }
+            SessionEvent::Goodbye(goodbye) => {
+                let reason = match goodbye {
+                    Goodbye::User => OfflineReason::PeerDisconnected,
+                    Goodbye::Refused => OfflineReason::Refused,
+                    Goodbye::Stopping | Goodbye::Replaced => OfflineReason::PeerStopped,
+                };
+                match goodbye {
+                    Goodbye::User | Goodbye::Refused => self.refuses = true,
+                    Goodbye::Stopping | Goodbye::Replaced => self.present = Some(false),
+                }
+                self.end(reason, None);
+            }
+        }
+    }
+
+    /// The session, if it stands, is not to be trusted.
+    fn silent(&mut self, at: &Moment) {
+        if let Link::Up { session, silent: silent @ None } = &mut self.link {
+            *silent = Some(Interruption {
+                since: at.now,
+                until: at.now + SILENT_GRACE,
+                reason: OfflineReason::Silent,
+                path: session.path,
+            });
+            self.start_own(false, at);
+        }
+    }
+
+    /// No session and no attempt from here on.
+    fn end(&mut self, reason: OfflineReason, goodbye: Option<Goodbye>) {
+        if let Link::Up { session, .. } = self.link {
+            self.effects.push_back(Effect::End(session.id, goodbye));
+        }
+        self.link = Link::Offline { reason };
+        self.drop_attempt();
+        self.retry = None;
+    }
+
+    fn healthy(&self) -> bool {
+        matches!(self.link, Link::Up { silent: None, .. })
+    }
+
+    /// The contact has started an attempt after this session began, so it does not have it any more.
+    fn doubtful(&self) -> bool {
+        let Link::Up { session, silent: None } = &self.link else { return false };
+        let known = match self.side {
+            Side::Zero => session.theirs,
+            Side::One => Some(session.nominated),
+        };
+        self.post.as_ref().zip(known).is_some_and(|(post, known)| post.want && post.attempt > known)
+    }
+
+    /// We want a session and have none.
+    fn wanting(&self) -> bool {
+        match (self.intent, self.link) {
+            (Intent::Disconnected, _) | (_, Link::Up { silent: None, .. }) => false,
+            (_, Link::Up { silent: Some(_), .. } | Link::Cut { .. }) => true,
+            (intent, Link::Offline { .. }) => intent == Intent::Connect,
+        }
+    }
+
+    /// Why no leg would lead anywhere.
+    fn blocked(&self) -> Option<OfflineReason> {
+        if self.intent == Intent::Disconnected {
+            Some(OfflineReason::Disconnected)
+        } else if self.refuses {
+            Some(OfflineReason::Refused)
+        } else if self.present == Some(false) {
+            Some(OfflineReason::Absent)
+        } else if self.relay == Relay::NotSet {
+            Some(OfflineReason::NoRelay)
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

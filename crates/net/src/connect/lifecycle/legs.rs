@@ -1,0 +1,82 @@
+//! Which authenticated leg becomes the session.
+
+use farhold_secure::Side;
+
+use super::{Attempt, ATTEMPT, Effect, Intent, Lifecycle, Link, Moment, Session, SessionId};
+use crate::connect::race::DialId;
+use crate::state::Path;
+
+/// Names an authenticated leg within one contact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct LegId(pub(crate) u64);
+
+/// Who began a leg.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// We.
+    Dialled(DialId),
+    /// The contact.
+    Accepted,
+}
+
+/// A leg whose other end has proved to be the contact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ReadyLeg {
+    pub(crate) id: LegId,
+    pub(crate) origin: Origin,
+    pub(crate) path: Path,
+    /// At side 0 the contact's newest attempt, if it said so already; at side 1 the number of the nomination.
+    pub(crate) number: Option<u64>,
+}
+
+impl Lifecycle {
+    pub(super) fn ready(&mut self, leg: &ReadyLeg, at: &Moment) {
+        if let (Some(attempt), Origin::Dialled(dial)) = (&mut self.attempt, leg.origin) {
+            attempt.race.failed(dial, true, at.now);
+        }
+        if self.intent == Intent::Disconnected {
+            self.effects.push_back(Effect::Refuse(leg.id));
+        } else if self.takes(leg) {
+            self.adopt(leg, at);
+        } else {
+            self.effects.push_back(Effect::Discard(leg.id));
+        }
+    }
+
+    /// Side 1 goes by the nominations' order; side 0 decides.
+    fn takes(&self, leg: &ReadyLeg) -> bool {
+        let Link::Up { session, silent } = &self.link else { return true };
+        match self.side {
+            Side::One => leg.number.is_some_and(|number| number > session.nominated),
+            Side::Zero => {
+                let newer = leg.number.zip(session.theirs).is_some_and(|(number, known)| number > known);
+                silent.is_some() || self.doubtful() || newer || leg.path > session.path
+            }
+        }
+    }
+
+    fn adopt(&mut self, leg: &ReadyLeg, at: &Moment) {
+        match self.link {
+            Link::Up { session, silent: None } => self.effects.push_back(Effect::Retire(session.id)),
+            Link::Up { session, silent: Some(_) } => self.effects.push_back(Effect::End(session.id, None)),
+            Link::Cut { .. } | Link::Offline { .. } => {}
+        }
+        self.last_session += 1;
+        let id = SessionId(self.last_session);
+        let (nominated, theirs) = match self.side {
+            Side::Zero => (self.next_number(at), leg.number),
+            Side::One => (leg.number.unwrap_or_default(), None),
+        };
+        self.effects.push_back(Effect::Adopt { leg: leg.id, session: id, path: leg.path, number: self.number });
+        self.link = Link::Up { session: Session { id, path: leg.path, nominated, theirs }, silent: None };
+        self.failures = 0;
+        self.retry = None;
+        if leg.path == Path::Lan {
+            self.drop_attempt();
+        } else if let Some(Attempt { race, ends, pair, .. }) = &mut self.attempt {
+            race.only_above(leg.path);
+            *ends = at.now + ATTEMPT;
+            *pair = None;
+        }
+    }
+}

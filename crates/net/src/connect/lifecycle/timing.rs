@@ -1,0 +1,217 @@
+//! When attempts start and end.
+
+use tokio::time::Instant;
+
+use super::{
+    ATTEMPT, Attempt, Effect, Interruption, Lifecycle, Link, Moment, MyPost, RENEW, RETRY, RETRY_MOST, Relay,
+    SILENT_GRACE,
+};
+use crate::connect::race::{DialId, Race, Step};
+use crate::state::{OfflineReason, Path};
+
+impl Lifecycle {
+    /// When [`Event::Time`](super::Event::Time) is to be handed in.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let grace = match self.link {
+            Link::Up { silent: Some(interruption), .. } | Link::Cut { interruption } => Some(interruption.until),
+            Link::Up { silent: None, .. } | Link::Offline { .. } => None,
+        };
+        let attempt = self.attempt.iter().flat_map(|attempt| {
+            let renew = self.wanting().then_some(attempt.renew);
+            [Some(attempt.ends), renew, attempt.race.deadline()].into_iter().flatten()
+        });
+        grace.into_iter().chain(self.retry).chain(attempt).min()
+    }
+
+    /// Brings everything in line with what is now so.
+    pub(super) fn settle(&mut self, at: &Moment) {
+        self.pass_grace(at);
+        self.pass_attempt(at);
+        self.begin(at);
+        self.bridge(at);
+        self.say();
+        self.run_race(at);
+    }
+
+    /// Wants a session again, as if for the first time: something has changed that may make it possible.
+    pub(super) fn try_anew(&mut self, at: &Moment) {
+        if !self.wanting() {
+            return;
+        }
+        self.failures = 0;
+        let shown = self.attempt.as_ref().is_some_and(|attempt| attempt.shown);
+        self.drop_attempt();
+        self.start_own(shown, at);
+    }
+
+    /// Starts an attempt of our own, unless it would lead nowhere.
+    pub(super) fn start_own(&mut self, shown: bool, at: &Moment) {
+        self.retry = None;
+        self.renew(at);
+        if self.blocked().is_some() {
+            self.give_up();
+        } else {
+            self.start(shown, at);
+        }
+    }
+
+    pub(super) fn drop_attempt(&mut self) {
+        if let Some(attempt) = self.attempt.take() {
+            self.effects.extend(attempt.race.end().into_iter().map(Effect::DropDial));
+        }
+    }
+
+    /// A number above every one before it.
+    pub(super) fn next_number(&mut self, at: &Moment) -> u64 {
+        self.number = at.unix_milliseconds.max(self.number.saturating_add(1));
+        self.number
+    }
+
+    fn start(&mut self, shown: bool, at: &Moment) {
+        self.drop_attempt();
+        let mut race = Race::new(at.now);
+        if let Some(post) = &self.post {
+            race.set_candidates(&post.candidates, at.now);
+        }
+        self.attempt =
+            Some(Attempt { race, ends: at.now + ATTEMPT, renew: at.now + RENEW, shown, pair: None });
+    }
+
+    fn renew(&mut self, at: &Moment) {
+        self.nonce = at.fresh;
+        self.next_number(at);
+    }
+
+    fn pass_grace(&mut self, at: &Moment) {
+        let relay_lost = self.relay == Relay::Lost;
+        let (Link::Up { silent: Some(interruption), .. } | Link::Cut { interruption }) = &mut self.link else {
+            return;
+        };
+        let Interruption { since, until, reason, path } = interruption;
+        if at.now < *until {
+            return;
+        }
+        // The relay closes its legs when it stops, and nobody can come back before it does.
+        let longest = *since + SILENT_GRACE;
+        if *path == Path::Relayed && relay_lost && at.now < longest {
+            *until = longest;
+            return;
+        }
+        let reason = *reason;
+        self.end(reason, None);
+        self.retry_later(at);
+    }
+
+    fn pass_attempt(&mut self, at: &Moment) {
+        let (wanting, healthy) = (self.wanting(), self.healthy());
+        let Some(attempt) = &mut self.attempt else { return };
+        if at.now >= attempt.ends {
+            match self.link {
+                // The session stands: it stays on its path.
+                Link::Up { silent: None, .. } => self.drop_attempt(),
+                // The grace says when it ends.
+                Link::Up { .. } | Link::Cut { .. } => attempt.ends = at.now + ATTEMPT,
+                Link::Offline { .. } => {
+                    self.give_up();
+                    self.retry_later(at);
+                }
+            }
+        } else if wanting && at.now >= attempt.renew {
+            attempt.renew = at.now + RENEW;
+            self.renew(at);
+        } else if !healthy && self.blocked().is_some() {
+            self.give_up();
+        }
+    }
+
+    /// The attempt leads nowhere.
+    fn give_up(&mut self) {
+        let shown = self.attempt.as_ref().is_none_or(|attempt| attempt.shown);
+        self.drop_attempt();
+        let why = match self.blocked() {
+            Some(why) => why,
+            None if !shown => return,
+            None if self.relay == Relay::NotReached => OfflineReason::RelayUnreachable,
+            None => OfflineReason::Unreachable,
+        };
+        if let Link::Offline { reason } = &mut self.link {
+            *reason = why;
+        }
+    }
+
+    fn retry_later(&mut self, at: &Moment) {
+        if self.wanting() {
+            let pause = RETRY.saturating_mul(1 + self.failures).min(RETRY_MOST);
+            self.failures = self.failures.saturating_add(1);
+            self.retry = Some(at.now + pause);
+        }
+    }
+
+    /// Starts or joins an attempt that is due.
+    fn begin(&mut self, at: &Moment) {
+        if self.blocked().is_some() {
+            return;
+        }
+        let doubtful = self.doubtful();
+        if let Some(post) = &self.post
+            && post.want
+            && post.attempt > self.joined
+            && (!self.healthy() || doubtful)
+        {
+            self.joined = post.attempt;
+            match &mut self.attempt {
+                Some(attempt) if !doubtful => attempt.ends = at.now + ATTEMPT,
+                Some(_) | None => self.start(true, at),
+            }
+            self.retry = None;
+        }
+        if self.attempt.is_none() && self.wanting() && self.retry.is_none_or(|due| at.now >= due) {
+            self.start_own(false, at);
+        }
+    }
+
+    /// Keeps the candidates and the leg through the bridge in step with the posts.
+    fn bridge(&mut self, at: &Moment) {
+        if self.healthy() && !self.doubtful() {
+            return;
+        }
+        let nonces = self.nonces();
+        let (Some(attempt), Some(post)) = (&mut self.attempt, &self.post) else { return };
+        attempt.race.set_candidates(&post.candidates, at.now);
+        let pair = nonces.filter(|_| self.present == Some(true));
+        if attempt.pair != pair {
+            attempt.pair = pair;
+            match pair {
+                Some(_) => attempt.race.rebridge(at.now),
+                None => attempt.race.unbridge(),
+            }
+        }
+    }
+
+    fn say(&mut self) {
+        let post = MyPost {
+            nonce: self.nonce,
+            want: self.wanting(),
+            refuse: self.intent == super::Intent::Disconnected,
+            attempt: self.number,
+        };
+        if self.posted != Some(post) {
+            self.posted = Some(post);
+            self.effects.push_back(Effect::Post(post));
+        }
+    }
+
+    fn run_race(&mut self, at: &Moment) {
+        let Some(attempt) = &mut self.attempt else { return };
+        let last = &mut self.last_dial;
+        while let Some(step) = attempt.race.step(at.now, || {
+            *last += 1;
+            DialId(*last)
+        }) {
+            self.effects.push_back(match step {
+                Step::Dial(id, target) => Effect::Dial(id, target),
+                Step::Drop(id) => Effect::DropDial(id),
+            });
+        }
+    }
+}

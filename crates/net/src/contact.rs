@@ -1,0 +1,112 @@
+//! One saved contact: a task that drives its [`Lifecycle`](crate::connect::lifecycle::Lifecycle).
+
+mod dial;
+mod task;
+
+use std::sync::Arc;
+
+use farhold_secure::{PublicKeys, Rendezvous};
+use farhold_wire::{ContactId, limits};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use self::dial::{Meeting, dial_bridge};
+use crate::calls::serving::Serving;
+use crate::leg::Parties;
+use crate::rendezvous::SubscribeError;
+use crate::roster::Host;
+use crate::session::Calls;
+use crate::shared::{Promotion, Shared};
+use crate::state::{ContactState, OfflineReason, SessionState};
+
+/// Legs that the contact opened and that nobody has looked at yet.
+const INCOMING: usize = 8;
+/// Reports of sessions that nobody has looked at yet.
+const REPORTS: usize = 16;
+
+/// What our user wants of a contact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// Has not said.
+    None,
+    Connect,
+    Disconnect,
+}
+
+/// Where calls go now.
+#[derive(Debug, Clone)]
+pub(crate) enum Way {
+    /// Nowhere: they fail.
+    Offline,
+    /// Nowhere yet: they wait.
+    Interrupted,
+    Session(Arc<Calls>),
+}
+
+/// A contact's task, as others have it. Dropping it removes the contact.
+#[derive(Debug)]
+pub(crate) struct Contact {
+    pub(crate) state: watch::Receiver<ContactState>,
+    pub(crate) way: watch::Receiver<Way>,
+    /// Reads that we have under way.
+    pub(crate) reads: Arc<Semaphore>,
+    wish: watch::Sender<Wish>,
+    cancel: CancellationToken,
+}
+
+impl Contact {
+    pub(crate) fn start(
+        id: ContactId,
+        keys: PublicKeys,
+        rendezvous: Rendezvous,
+        promotion: Option<Arc<Promotion>>,
+        shared: &Arc<Shared>,
+    ) -> Result<Self, SubscribeError> {
+        let rendezvous = Arc::new(rendezvous);
+        let subscription = shared.relay.subscribe(&rendezvous)?;
+        let parties = Arc::new(Parties {
+            identity: Arc::clone(&shared.identity),
+            peer: keys,
+            rendezvous,
+            abilities: shared.abilities,
+        });
+        let (incoming_sender, incoming) = mpsc::channel(INCOMING);
+        let host = Host { parties: Arc::clone(&parties), incoming: incoming_sender };
+        let entry = shared.roster.enter((!shared.relay_only).then_some(host));
+        let (wish, wish_receiver) = watch::channel(Wish::None);
+        let offline = SessionState::Offline { reason: OfflineReason::Idle };
+        let (state_sender, state) = watch::channel(ContactState { present: None, session: offline });
+        let (way_sender, way) = watch::channel(Way::Offline);
+        let (reports, report_receiver) = mpsc::channel(REPORTS);
+        let cancel = shared.cancel.child_token();
+        let task = task::Task::new(task::Parts {
+            shared: Arc::clone(shared),
+            parties,
+            subscription,
+            entry: Arc::new(entry),
+            promotion,
+            serving: Serving::new(id, Arc::clone(&shared.service)),
+            wish: wish_receiver,
+            incoming,
+            reports,
+            report_receiver,
+            state: state_sender,
+            way: way_sender,
+            cancel: cancel.clone(),
+        })?;
+        shared.tracker.spawn(task.run());
+        let reads = Arc::new(Semaphore::new(limits::READS_AT_ONCE));
+        Ok(Self { state, way, reads, wish, cancel })
+    }
+
+    pub(crate) fn wish(&self, wish: Wish) {
+        // Marked as changed also if it is the same: connecting again tries again.
+        self.wish.send_replace(wish);
+    }
+}
+
+impl Drop for Contact {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}

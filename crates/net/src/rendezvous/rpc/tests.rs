@@ -1,0 +1,33 @@
+use proptest::prelude::*;
+
+use super::*;
+
+#[test]
+fn posts_come_back() {
+    let post = PresencePost {
+        nonce: [1; 16],
+        want: true,
+        refuse: false,
+        attempt: 7,
+        candidates: vec!["192.0.2.1:5".parse().unwrap(), "[2001:db8::1]:65535".parse().unwrap()],
+    };
+    assert_eq!(PresencePost::decode(&post.encode()), Ok(post.clone()));
+    let most = PresencePost { candidates: vec![post.candidates[1]; limits::CANDIDATES], ..post.clone() };
+    assert!(most.encode().len() <= farhold_secure::rendezvous::POST_BYTES);
+    let over = PresencePost { candidates: vec![post.candidates[0]; limits::CANDIDATES + 1], ..post };
+    assert_eq!(PresencePost::decode(&over.encode()), Err(WireError::TooLarge("candidates")));
+
+    for holds in [None, Some([3; 16])] {
+        let post = PairingPost { nonce: [1; 16], keys: vec![2; 1600].into(), holds };
+        assert!(post.encode().len() <= farhold_secure::rendezvous::POST_BYTES);
+        assert_eq!(PairingPost::decode(&post.encode()), Ok(post));
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_a_post_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        let _ = PresencePost::decode(&bytes);
+        let _ = PairingPost::decode(&bytes);
+    }
+}
