@@ -89,7 +89,7 @@ pub struct Blocks {
 /// Blocks on disk and in memory, filled from [`BlockSource`]s. Clones are the same cache.
 #[derive(Clone)]
 pub struct Cache {
-    core: Arc<Core>,
+    pub(crate) core: Arc<Core>,
 }
 
 impl std::fmt::Debug for Cache {

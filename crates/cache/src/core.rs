@@ -129,6 +129,13 @@ impl Core {
         (state.memory.indexes(key).collect(), state.flights.indexes(key).collect())
     }
 
+    /// Bytes of blocks in memory and on their way to it.
+    #[cfg(test)]
+    pub(crate) fn memory(&self) -> (u64, u64) {
+        let state = self.state();
+        (state.memory.used(), state.memory.outstanding())
+    }
+
     /// A read begins: asks for what it needs, then for what the read-ahead wants. Gives how many of the needed
     /// blocks did not have to be asked for, and how many had.
     pub(crate) fn begin_read(
@@ -193,8 +200,9 @@ impl Core {
         if state.closed {
             return Err(ReadError::Closed);
         }
+        let finished = part.end as u64 == length;
         if state.memory.contains(&id, length)
-            && let Some(block) = state.memory.get(&id)
+            && let Some(block) = state.memory.get(&id, finished, Instant::now())
         {
             return Ok(Located::Here(block.slice(part.clone())));
         }

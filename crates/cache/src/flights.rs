@@ -67,6 +67,15 @@ struct Flight {
     cut: CancellationToken,
 }
 
+impl Flight {
+    /// Whether the block that is arriving has arrived and only has to land. It may still wait for the source's end.
+    fn is_whole(&self) -> bool {
+        let progress = self.progress.borrow();
+        let length = block_length(progress.size, self.current);
+        length > 0 && progress.arrived >= self.current * BLOCK_BYTES + length
+    }
+}
+
 /// A flight to begin.
 pub(crate) struct Departure {
     pub(crate) carrier: Carrier,
@@ -177,10 +186,10 @@ impl Flights {
         let length = bytes.len() as u64;
         flight.pieces.push(bytes);
         flight.progress.send_modify(|progress| progress.arrived += length);
-        let Progress { key, size, arrived, .. } = *flight.progress.borrow();
-        if arrived < flight.current * BLOCK_BYTES + block_length(size, flight.current) {
+        if !flight.is_whole() {
             return Arrival::Partial;
         }
+        let key = flight.progress.borrow().key;
         Arrival::Whole(BlockId { key, index: flight.current }, flight.pieces.clone())
     }
 
@@ -255,13 +264,14 @@ impl Flights {
         if needed || flight.carrier == Carrier::Disk {
             return 0;
         }
-        if flight.current >= flight.demanded_until {
+        let end = flight.demanded_until.max(flight.current + u64::from(flight.is_whole()));
+        if flight.current >= end {
             flight.cut.cancel();
             return self.end(number, Err(ReadError::Closed)).map_or(0, |ended| ended.reserved);
         }
         let key = flight.progress.borrow().key;
-        let beyond = flight.demanded_until..flight.blocks.end;
-        flight.blocks.end = flight.demanded_until;
+        let beyond = end..flight.blocks.end;
+        flight.blocks.end = end;
         self.unlist(number, key, beyond);
         0
     }

@@ -1,7 +1,8 @@
 //! Blocks in memory and the bound on them, without I/O and without a clock of its own.
 //!
-//! A block that was fetched ahead and not read yet is worth more than one that was read: the latter goes first, and
-//! only few are kept. Reading ahead takes only room that is free or held by blocks that nobody came for.
+//! A block that was fetched and not read yet is worth more than one that was read: the latter goes first, and only
+//! few are kept. The former goes only when nobody came for it, else it would be fetched twice. So what has to be
+//! granted in any case can exceed the limit; it is bounded by the reads at once and by one request for each reader.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -13,7 +14,7 @@ use crate::key::{BlockId, ContentKey};
 
 /// The part of the memory that blocks already read may take.
 const READ_FRACTION: u64 = 8;
-/// A block fetched ahead that nobody read for so long makes room for others.
+/// A block that nobody came for in this time counts as read.
 const UNREAD_LIFE: Duration = Duration::from_secs(10);
 
 /// Who asks for room.
@@ -62,12 +63,19 @@ impl Memory {
         self.outstanding + self.read_bytes + self.unread_bytes
     }
 
+    /// Bytes promised.
+    #[cfg(test)]
+    pub(crate) fn outstanding(&self) -> u64 {
+        self.outstanding
+    }
+
     /// Promises room for `bytes` that are going to be asked for, if the claim allows it.
     pub(crate) fn reserve(&mut self, bytes: u64, claim: Claim, now: Instant) -> bool {
         while self.used() + bytes > self.limit {
-            let victim = self.read.first_key_value().map(|(_, id)| *id).or_else(|| {
+            let read = self.read.first_key_value().map(|(_, id)| *id);
+            let victim = read.or_else(|| {
                 let (_, (id, since)) = self.unread.first_key_value()?;
-                (claim == Claim::Always || now.duration_since(*since) >= UNREAD_LIFE).then_some(*id)
+                (now.duration_since(*since) >= UNREAD_LIFE).then_some(*id)
             });
             match victim {
                 Some(id) => self.remove(&id),
@@ -91,27 +99,34 @@ impl Memory {
         self.unread_bytes += block.len() as u64;
         self.unread.insert(self.clock, (id, now));
         self.blocks.insert(id, Held { block, stamp: self.clock, read: false });
+        while let Some((_, (old, since))) = self.unread.first_key_value()
+            && now.duration_since(*since) >= UNREAD_LIFE
+        {
+            let old = *old;
+            self.demote(&old);
+        }
     }
 
     pub(crate) fn contains(&self, id: &BlockId, length: u64) -> bool {
         self.blocks.get(id).is_some_and(|held| held.block.len() as u64 == length)
     }
 
-    /// The block, which counts as read from now on.
-    pub(crate) fn get(&mut self, id: &BlockId) -> Option<Bytes> {
+    /// The block. It counts as read if that was `finished` by this.
+    pub(crate) fn get(&mut self, id: &BlockId, finished: bool, now: Instant) -> Option<Bytes> {
         let held = self.blocks.get_mut(id)?;
         self.clock += 1;
         let former = std::mem::replace(&mut held.stamp, self.clock);
         let block = held.block.clone();
-        if std::mem::replace(&mut held.read, true) {
+        if held.read {
             self.read.remove(&former);
+            self.read.insert(self.clock, *id);
         } else {
             self.unread.remove(&former);
-            self.unread_bytes -= block.len() as u64;
-            self.read_bytes += block.len() as u64;
+            self.unread.insert(self.clock, (*id, now));
+            if finished {
+                self.demote(id);
+            }
         }
-        self.read.insert(self.clock, *id);
-        self.trim_read();
         Some(block)
     }
 
@@ -180,14 +195,15 @@ mod tests {
         let now = Instant::now();
         let mut memory = Memory::new(100);
         filled(&mut memory, 0..9, now);
-        memory.get(&id(4)).unwrap();
+        memory.get(&id(4), true, now).unwrap();
+        memory.get(&id(3), false, now).unwrap();
         assert!(memory.reserve(20, Claim::IfFree, now), "the block that was read makes room");
         assert!(!memory.contains(&id(4), 10));
         assert!(!memory.reserve(10, Claim::IfFree, now), "what was fetched ahead a moment ago stays");
         assert!(memory.reserve(10, Claim::IfFree, now + UNREAD_LIFE), "nobody came for it");
         assert!(!memory.contains(&id(0), 10));
         assert!(memory.reserve(10, Claim::Always, now), "somebody waits");
-        assert!(!memory.contains(&id(1), 10));
+        assert!(memory.contains(&id(1), 10), "that takes nothing from others");
     }
 
     #[test]
@@ -206,9 +222,21 @@ mod tests {
         let mut memory = Memory::new(100);
         filled(&mut memory, 0..5, now);
         for index in 0..5 {
-            memory.get(&id(index)).unwrap();
+            memory.get(&id(index), true, now).unwrap();
         }
         assert_eq!(memory.indexes(&id(0).key).collect::<Vec<_>>(), [4]);
+    }
+
+    #[test]
+    fn what_nobody_came_for_is_not_kept_for_long() {
+        let now = Instant::now();
+        let mut memory = Memory::new(100);
+        filled(&mut memory, 0..5, now);
+        memory.get(&id(2), false, now + UNREAD_LIFE / 2);
+        filled(&mut memory, 5..6, now + UNREAD_LIFE);
+        let mut left: Vec<_> = memory.indexes(&id(0).key).collect();
+        left.sort_unstable();
+        assert_eq!(left, [2, 4, 5]);
     }
 
     #[test]
@@ -239,7 +267,7 @@ mod tests {
                         memory.release(amount);
                         memory.insert(id(index), vec![0; amount as usize].into(), now);
                     },
-                    2 => { memory.get(&id(index)); }
+                    2 => { memory.get(&id(index), amount < 30, now); }
                     3 => memory.demote(&id(index)),
                     _ => memory.forget(|_| index == 0),
                 }

@@ -128,9 +128,10 @@ impl ReadAhead {
         self.asked = self.asked.max(end);
     }
 
-    /// A fetch ahead failed.
+    /// A fetch ahead failed: after a pause it begins with a small window.
     pub(crate) fn failed(&mut self, now: Instant) {
         self.paused_until = Some(now + PAUSE);
+        self.window = self.window.min(WINDOW_FIRST);
         self.asked = 0;
     }
 
@@ -180,7 +181,7 @@ impl ReadAhead {
         }
         let mut end = (run.position + self.window).next_multiple_of(REQUEST_BYTES);
         let expected = run.start + self.former;
-        if run.position < expected {
+        if run.position <= expected {
             end = end.min(expected.next_multiple_of(BLOCK_BYTES));
         }
         let end = end.min(self.size);

@@ -78,6 +78,17 @@ fn read_ahead_is_cut_when_its_reader_leaves() {
 }
 
 #[test]
+fn a_block_that_only_has_to_land_is_not_cut() {
+    let mut flights = Flights::default();
+    let flight = flights.begin(departure(Carrier::ReadAhead, 0..4, 0, Some(7)));
+    let Arrival::Whole(whole, _) = flights.arrived(flight, piece(B)) else { panic!("not whole") };
+    assert_eq!(flights.withdraw(7, &(0..0)), 0);
+    assert!(flights.carries(&id(0)) && !flights.carries(&id(1)));
+    assert_eq!(flights.landed(flight, &whole, B), Some(B));
+    assert!(flights.is_over(flight), "but it is the last");
+}
+
+#[test]
 fn read_ahead_that_others_want_or_wait_for_goes_on() {
     let mut flights = Flights::default();
     let cut: Vec<_> = [0, 4, 8]

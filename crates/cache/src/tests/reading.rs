@@ -297,3 +297,17 @@ async fn a_closed_cache_refuses_and_fails_what_waits() {
     cache.set_limit(0).await;
     cache.close().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_file_that_was_read_once_is_here_whole() {
+    for size in [B / 2, 2 * B + 5, 3 * B + 5, 5 * MIB] {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::open(config(&dir));
+        let source =
+            TestSource::new([(key(1, 1), size)]).far(Duration::from_millis(20), Duration::from_millis(14));
+        let source = Arc::new(source);
+        check_all(&reader(&cache, &source, 1), 128 << 10).await;
+        check_all(&reader(&cache, &source, 1), 128 << 10).await;
+        assert_eq!(source.sent(), size);
+    }
+}
