@@ -192,7 +192,7 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn reads_always_equal_the_source(steps in prop::collection::vec(step(), 1..30)) {
