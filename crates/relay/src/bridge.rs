@@ -165,6 +165,7 @@ impl Bridge {
                     return Some((leg, handed));
                 }
                 Placed::Repeated => break LegEnd::Repeated,
+                Placed::Superseded => break LegEnd::Replaced,
                 Placed::Full(Full::Source) => break LegEnd::SourceFull,
                 Placed::Full(Full::Total) => break LegEnd::Full,
             }

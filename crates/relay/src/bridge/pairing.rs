@@ -24,7 +24,7 @@ use crate::source::{Full, Quota, Source};
 /// Parked legs under one token.
 pub(crate) const LEGS_PER_TOKEN: usize = 4;
 
-/// Names a leg for as long as it lives.
+/// Names a leg for as long as it lives; of two, the newer has the larger number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct LegId(pub(crate) u64);
 
@@ -40,6 +40,8 @@ pub(crate) enum Placed {
     },
     /// Its nonce was used lately.
     Repeated,
+    /// A newer leg has its place: one that called while this one met a partner that was gone.
+    Superseded,
     /// There is no room for it.
     Full(Full),
 }
@@ -100,6 +102,9 @@ impl Pairing {
             let same_source = waiting.legs.iter().find(|parked| parked.source == source);
             let oldest = waiting.legs.first().filter(|_| waiting.legs.len() >= LEGS_PER_TOKEN);
             let replaces = same_source.or(oldest).map(|parked| (parked.leg, parked.source));
+            if replaces.is_some_and(|(other, _)| other > leg) {
+                return Placed::Superseded;
+            }
             return self.park(leg, call, source, replaces);
         }
         let newest = waiting.legs.last().map(|parked| parked.leg);
@@ -142,11 +147,13 @@ impl Pairing {
         if let Err(full) = self.quota.take(source, 1) {
             return Placed::Full(full);
         }
-        self.waiting
+        let waiting = self
+            .waiting
             .entry(call.token)
-            .or_insert_with(|| Waiting { side: call.side, legs: Vec::with_capacity(1) })
-            .legs
-            .push(Parked { leg, source, nonce: call.nonce });
+            .or_insert_with(|| Waiting { side: call.side, legs: Vec::with_capacity(1) });
+        // One that is placed again may be older than others.
+        let place = waiting.legs.partition_point(|parked| parked.leg < leg);
+        waiting.legs.insert(place, Parked { leg, source, nonce: call.nonce });
         Placed::Parked { replaces: replaces.map(|(old, _)| old) }
     }
 }

@@ -99,6 +99,27 @@ fn a_leg_whose_partner_was_gone_is_placed_again_with_its_nonce() {
     assert_eq!(pairing.arrive(LegId(3), &zero(3), HOME, now), Placed::Meets(LegId(2)));
 }
 
+/// Legs that called while another met a partner that was gone are newer than that one.
+#[test]
+fn a_leg_that_is_placed_again_stays_behind_newer_ones() {
+    let (mut pairing, now) = pairing();
+    let meet_in_vain = |pairing: &mut Pairing| {
+        assert_eq!(pairing.arrive(LegId(1), &zero(1), HOME, now), PARKED);
+        assert_eq!(pairing.arrive(LegId(2), &one(2), AWAY, now), Placed::Meets(LegId(1)));
+    };
+    meet_in_vain(&mut pairing);
+    assert_eq!(pairing.arrive(LegId(3), &zero(3), HOME, now), PARKED);
+    assert_eq!(pairing.place(LegId(1), &zero(1), HOME), Placed::Superseded);
+    assert_eq!(pairing.arrive(LegId(4), &one(4), AWAY, now), Placed::Meets(LegId(3)));
+
+    let (mut pairing, _) = self::pairing();
+    meet_in_vain(&mut pairing);
+    assert_eq!(pairing.arrive(LegId(3), &zero(3), AWAY, now), PARKED);
+    assert_eq!(pairing.place(LegId(1), &zero(1), HOME), PARKED);
+    assert_eq!(pairing.arrive(LegId(4), &one(4), AWAY, now), Placed::Meets(LegId(3)));
+    assert_eq!(pairing.arrive(LegId(5), &one(5), AWAY, now), Placed::Meets(LegId(1)));
+}
+
 #[test]
 fn a_source_parks_no_more_than_its_part_and_a_refused_leg_may_call_again() {
     let mut pairing = Pairing::new(Limit::new(3, 2));
@@ -200,6 +221,11 @@ impl Checked {
                 self.parked.insert(leg, (call, source));
             }
             Placed::Repeated => {}
+            Placed::Superseded => {
+                let same =
+                    |(other, _): &(BridgeCall, Source)| (other.token, other.side) == (call.token, call.side);
+                assert!(self.parked.iter().any(|(other, of)| *other > leg && same(of)));
+            }
             Placed::Full(_) => {
                 let of_source = self.parked.values().filter(|(_, of)| *of == source).count();
                 assert!(of_source == LIMIT.per_source || self.parked.len() == LIMIT.total);
@@ -215,6 +241,7 @@ impl Checked {
         assert_eq!(waiting.map(|parked| parked.leg).collect::<BTreeSet<_>>(), known);
         for waiting in self.pairing.waiting.values() {
             assert!((1..=LEGS_PER_TOKEN).contains(&waiting.legs.len()));
+            assert!(waiting.legs.is_sorted_by_key(|parked| parked.leg), "oldest first");
             let sources: Vec<Source> = waiting.legs.iter().map(|parked| parked.source).collect();
             assert!((1..sources.len()).all(|index| !sources[..index].contains(&sources[index])));
         }
