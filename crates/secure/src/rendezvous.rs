@@ -80,7 +80,8 @@ pub struct Opened {
     pub plaintext: Vec<u8>,
 }
 
-/// The order of one side's posts.
+/// The order of one side's posts. A relay can repeat an old one as long as its token is watched, so whoever reads them
+/// drops those that are not newer than one before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stamp {
     /// The poster's clock, in milliseconds since 1970.
@@ -223,23 +224,6 @@ fn associated_data(token: &Token, poster: Side) -> [u8; TOKEN_BYTES + 1] {
     let mut data = [poster.number(); TOKEN_BYTES + 1];
     data[..TOKEN_BYTES].copy_from_slice(&token.0);
     data
-}
-
-/// Lets only newer posts of one peer through: a relay can repeat an old one as long as its token is watched.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NewestPost {
-    newest: Option<Stamp>,
-}
-
-impl NewestPost {
-    /// Whether `stamp` is newer than every one before it, which it then is.
-    pub fn accept(&mut self, stamp: Stamp) -> bool {
-        let newer = self.newest.is_none_or(|newest| stamp > newest);
-        if newer {
-            self.newest = Some(stamp);
-        }
-        newer
-    }
 }
 
 #[cfg(test)]
