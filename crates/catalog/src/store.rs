@@ -13,7 +13,7 @@ use crate::CatalogError;
 /// Writes that may wait at once.
 const WRITES_WAITING: usize = 64;
 /// Reads at once; more wait.
-const READERS: usize = 4;
+const READERS: usize = 8;
 /// Prepared statements that each connection keeps.
 const STATEMENTS: usize = 64;
 /// How long a connection waits for another one's lock. Only recovery after a crash takes noticeable time.

@@ -114,8 +114,10 @@ impl<'a> Update<'a> {
     }
 
     fn remove(&mut self, id: EntryId) -> Result<(), CatalogError> {
-        let Some(held) = Held::find(self.connection, id)? else { return Ok(()) };
-        self.difference.touch(self.connection, held.entry.parent, &held.entry.name)?;
+        if let Some(held) = Held::find(self.connection, id)? {
+            self.difference.touch(self.connection, held.entry.parent, &held.entry.name)?;
+        }
+        // Also below what never came: a home announces a new folder after what is in it.
         // UNION, not UNION ALL: it ends also where entries are made to stand in a circle.
         let gone = self
             .connection
