@@ -9,12 +9,12 @@ use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 use zeroize::Zeroizing;
 
-use crate::core::{Core, Version};
 use crate::counters::Counters;
 use crate::fetch::SIZE_MOST;
 use crate::key::ContentKey;
 use crate::reader::Reader;
 use crate::seal::Seal;
+use crate::shared::{Shared, Version};
 use crate::source::BlockSource;
 use crate::store::{Disk, Files, Scope, Store, ranges};
 
@@ -89,7 +89,7 @@ pub struct Blocks {
 /// Blocks on disk and in memory, filled from [`BlockSource`]s. Clones are the same cache.
 #[derive(Clone)]
 pub struct Cache {
-    pub(crate) core: Arc<Core>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 impl std::fmt::Debug for Cache {
@@ -115,12 +115,12 @@ impl Cache {
         let store =
             Store::open(files, Seal::new(config.key), config.limit, queue, Arc::clone(&counters), &tasks);
         let memory = config.memory - queue;
-        Self { core: Arc::new(Core::new(store, counters, memory, config.no_progress, tasks)) }
+        Self { shared: Arc::new(Shared::new(store, counters, memory, config.no_progress, tasks)) }
     }
 
     /// A reader of the version `key`, which has `size` bytes, fed by `source`.
     pub fn reader(&self, key: ContentKey, size: u64, source: Arc<dyn BlockSource>) -> Reader {
-        Reader::new(Arc::clone(&self.core), Version { key, size: size.min(SIZE_MOST) }, source)
+        Reader::new(Arc::clone(&self.shared), Version { key, size: size.min(SIZE_MOST) }, source)
     }
 
     /// Forgets everything. Open readers go on; what they read is fetched anew.
@@ -139,19 +139,19 @@ impl Cache {
     }
 
     async fn forget(&self, scope: Scope) {
-        self.core.store.forget(scope).await;
-        self.core.forget_memory(scope);
+        self.shared.store.forget(scope).await;
+        self.shared.forget_memory(scope);
     }
 
     /// Changes the limit of disk use; returns when it holds.
     pub async fn set_limit(&self, limit: u64) {
-        self.core.store.set_limit(limit).await;
+        self.shared.store.set_limit(limit).await;
     }
 
     /// Counters and sizes.
     pub fn stats(&self) -> Stats {
-        let (limit, used) = self.core.store.usage();
-        let counters = &self.core.counters;
+        let (limit, used) = self.shared.store.usage();
+        let counters = &self.shared.counters;
         Stats {
             limit,
             used,
@@ -166,15 +166,15 @@ impl Cache {
 
     /// Which blocks of `key` are here.
     pub fn blocks(&self, key: ContentKey) -> Blocks {
-        let (mut cached, in_flight) = self.core.indexes(&key);
-        cached.extend(self.core.store.indexes(&key));
+        let (mut cached, in_flight) = self.shared.indexes(&key);
+        cached.extend(self.shared.store.indexes(&key));
         Blocks { cached: sorted_ranges(cached), in_flight: sorted_ranges(in_flight) }
     }
 
     /// Ends every fetch, writes what is queued (for at most 5 s) and stops. Reads fail from now on.
     pub async fn close(&self) {
-        self.core.close();
-        if timeout(CLOSING, self.core.tasks.wait()).await.is_err() {
+        self.shared.close();
+        if timeout(CLOSING, self.shared.tasks.wait()).await.is_err() {
             tracing::warn!("the cache's disk does not end what it began");
         }
     }

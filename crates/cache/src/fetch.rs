@@ -13,17 +13,17 @@ use futures_util::stream::BoxStream;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::core::{Core, Version};
 use crate::flights::{Arrival, FlightId};
 use crate::key::{BLOCK_BYTES, BlockId};
 use crate::reader::ReadError;
+use crate::shared::{Shared, Version};
 use crate::source::{BlockSource, FetchError, Fetched, Urgency};
 
 /// Largest size of a content: the largest `off_t`.
 pub(crate) const SIZE_MOST: u64 = i64::MAX as u64;
 
 pub(crate) struct Fetch {
-    pub(crate) core: Arc<Core>,
+    pub(crate) shared: Arc<Shared>,
     pub(crate) flight: FlightId,
     pub(crate) source: Arc<dyn BlockSource>,
     pub(crate) version: Version,
@@ -35,18 +35,18 @@ pub(crate) struct Fetch {
 impl Fetch {
     /// Carries the flight to its end, unless it is cut.
     pub(crate) async fn run(self, cut: CancellationToken) {
-        let landing = Landing { core: Arc::clone(&self.core), flight: self.flight };
+        let landing = Landing { shared: Arc::clone(&self.shared), flight: self.flight };
         let how = cut.run_until_cancelled(self.carry()).await.unwrap_or(Err(ReadError::Closed));
-        landing.core.end_flight(landing.flight, how);
+        landing.shared.end_flight(landing.flight, how);
     }
 
     async fn carry(&self) -> Result<(), ReadError> {
-        let patience = self.core.no_progress;
+        let patience = self.shared.no_progress;
         let asking = self.source.fetch(self.version.key, self.bytes.clone(), self.urgency);
         let fetched = timeout(patience, asking).await.map_err(|_| FetchError::TimedOut)??;
         self.check(&fetched)?;
         if fetched.key != self.version.key {
-            self.core.divert(self.flight, Version { key: fetched.key, size: fetched.size });
+            self.shared.divert(self.flight, Version { key: fetched.key, size: fetched.size });
         }
         let end = self.bytes.start + fetched.length;
         let mut data = fetched.data;
@@ -60,7 +60,7 @@ impl Fetch {
                 let border = usize::try_from(BLOCK_BYTES - at % BLOCK_BYTES).unwrap_or(usize::MAX);
                 let part = piece.split_to(border.min(piece.len()));
                 at += part.len() as u64;
-                let Arrival::Whole(id, pieces) = self.core.arrived(self.flight, part) else { continue };
+                let Arrival::Whole(id, pieces) = self.shared.arrived(self.flight, part) else { continue };
                 if at == end {
                     last = Some((id, pieces));
                 } else if self.land(id, &pieces) {
@@ -101,7 +101,7 @@ impl Fetch {
     fn land(&self, id: BlockId, pieces: &[Bytes]) -> bool {
         let mut block = BytesMut::with_capacity(pieces.iter().map(Bytes::len).sum());
         pieces.iter().for_each(|piece| block.extend_from_slice(piece));
-        self.core.land(self.flight, id, block.freeze())
+        self.shared.land(self.flight, id, block.freeze())
     }
 }
 
@@ -124,13 +124,13 @@ async fn next(
 
 /// Ends the flight even if its task panics.
 struct Landing {
-    core: Arc<Core>,
+    shared: Arc<Shared>,
     flight: FlightId,
 }
 
 impl Drop for Landing {
     fn drop(&mut self) {
         let how = FetchError::Other("the source failed".into());
-        self.core.end_flight(self.flight, Err(how.into()));
+        self.shared.end_flight(self.flight, Err(how.into()));
     }
 }

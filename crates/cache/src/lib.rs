@@ -1,8 +1,11 @@
 //! Blocks of contacts' files on disk and in memory, and read-ahead. It knows no network: a [`BlockSource`] serves
-//! what is missing.
+//! what is missing. Format and rules are in `docs/cache.md`.
+//!
+//! State machines without I/O: `store::index` (limit and eviction), `memory`, `flights` (what is on its way) and
+//! `read_ahead`. Around them, `shared` holds what all readers of a cache share, `fetch` carries bytes from a source,
+//! `store` from and to the disk.
 
 mod cache;
-mod core;
 mod counters;
 mod fetch;
 mod flights;
@@ -11,6 +14,7 @@ mod memory;
 mod read_ahead;
 mod reader;
 mod seal;
+mod shared;
 mod source;
 mod store;
 

@@ -7,9 +7,9 @@ use bytes::{Bytes, BytesMut};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-use crate::core::{Asker, Core, Located, Version};
 use crate::flights::{Carrier, Progress};
 use crate::key::{BLOCK_BYTES, ContentKey, blocks_of};
+use crate::shared::{Asker, Located, Shared, Version};
 use crate::source::{BlockSource, FetchError};
 
 /// How often a read begins anew because the content changed meanwhile.
@@ -44,7 +44,7 @@ pub enum ReadError {
 /// Reads one version of a content. Reads may run at once, and may be dropped. Dropping the reader cancels its
 /// read-ahead.
 pub struct Reader {
-    core: Arc<Core>,
+    shared: Arc<Shared>,
     asker: Asker,
 }
 
@@ -56,7 +56,7 @@ impl std::fmt::Debug for Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        self.core.close_reader(self.asker.number, self.asker.version.key);
+        self.shared.close_reader(self.asker.number, self.asker.version.key);
     }
 }
 
@@ -67,9 +67,9 @@ enum Outcome<T> {
 }
 
 impl Reader {
-    pub(crate) fn new(core: Arc<Core>, version: Version, source: Arc<dyn BlockSource>) -> Self {
-        let number = core.open_reader(version);
-        Self { core, asker: Asker { number, version, source } }
+    pub(crate) fn new(shared: Arc<Shared>, version: Version, source: Arc<dyn BlockSource>) -> Self {
+        let number = shared.open_reader(version);
+        Self { shared, asker: Asker { number, version, source } }
     }
 
     /// The version that this reader reads.
@@ -93,7 +93,7 @@ impl Reader {
             let bytes = offset..offset.saturating_add(len.into()).min(version.size);
             match self.read_version(version, bytes).await {
                 Ok(Outcome::Read(data)) => {
-                    self.core.counters.served_bytes.add(data.len() as u64);
+                    self.shared.counters.served_bytes.add(data.len() as u64);
                     return Ok(ReadReply { key: version.key, size: version.size, data });
                 }
                 Ok(Outcome::Newer(newer)) => version = newer,
@@ -108,13 +108,13 @@ impl Reader {
         if bytes.is_empty() {
             return Ok(Outcome::Read(Bytes::new()));
         }
-        let mut deadline = Instant::now() + self.core.no_progress;
-        self.core.store.listed(version.key).await;
+        let mut deadline = Instant::now() + self.shared.no_progress;
+        self.shared.store.listed(version.key).await;
         let blocks = blocks_of(&bytes);
-        let (hits, misses) = self.core.begin_read(&self.asker, version, bytes.clone())?;
-        self.core.counters.hits.add(hits);
-        self.core.counters.misses.add(misses);
-        let mut given_up = GivenUp { core: &self.core, key: version.key, blocks: blocks.clone() };
+        let (hits, misses) = self.shared.begin_read(&self.asker, version, bytes.clone())?;
+        self.shared.counters.hits.add(hits);
+        self.shared.counters.misses.add(misses);
+        let mut given_up = GivenUp { shared: &self.shared, key: version.key, blocks: blocks.clone() };
         let mut pieces = Vec::with_capacity(1);
         for index in blocks {
             match self.read_block(version, &bytes, index, &mut deadline).await? {
@@ -145,11 +145,11 @@ impl Reader {
         let start = index * BLOCK_BYTES;
         let part = within_block(bytes.start.saturating_sub(start))..within_block(bytes.end - start);
         loop {
-            let (carrier, progress) = match self.core.locate(version, index, &part)? {
+            let (carrier, progress) = match self.shared.locate(version, index, &part)? {
                 Located::Here(piece) => return Ok(Outcome::Read(piece)),
                 Located::Coming(carrier, progress) => (carrier, progress),
                 Located::Absent => {
-                    self.core.retry(&self.asker, version, index..blocks_of(bytes).end)?;
+                    self.shared.retry(&self.asker, version, index..blocks_of(bytes).end)?;
                     continue;
                 }
             };
@@ -175,7 +175,7 @@ impl Reader {
         changed.ok();
         let now = progress.borrow().clone();
         if now.arrived > before {
-            *deadline = Instant::now() + self.core.no_progress;
+            *deadline = Instant::now() + self.shared.no_progress;
         }
         Ok(now)
     }
@@ -187,9 +187,9 @@ fn within_block(offset: u64) -> usize {
     offset.min(BLOCK_BYTES) as usize
 }
 
-/// Tells the core of a read that ended early, so that nothing is fetched for nobody.
+/// Tells of a read that ended early, so that nothing is fetched for nobody.
 struct GivenUp<'a> {
-    core: &'a Core,
+    shared: &'a Shared,
     key: ContentKey,
     blocks: Range<u64>,
 }
@@ -197,7 +197,7 @@ struct GivenUp<'a> {
 impl Drop for GivenUp<'_> {
     fn drop(&mut self) {
         if !self.blocks.is_empty() {
-            self.core.abandon(self.key, self.blocks.clone());
+            self.shared.abandon(self.key, self.blocks.clone());
         }
     }
 }

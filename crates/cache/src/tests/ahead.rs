@@ -175,7 +175,7 @@ async fn memory_is_bounded_and_everybody_goes_on() {
     let mut most = 0;
     while !streams.iter().all(|stream| stream.is_finished()) {
         sleep(Duration::from_millis(50)).await;
-        most = most.max(cache.core.memory().0);
+        most = most.max(cache.shared.memory().0);
     }
     for stream in streams {
         stream.await.unwrap();

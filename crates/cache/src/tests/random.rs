@@ -218,7 +218,47 @@ proptest! {
             for entry in 0..ENTRIES {
                 assert_eq!(world.cache.blocks(world.source.newest(entry).0).in_flight, []);
             }
-            assert_eq!(world.cache.core.memory().1, 0);
+            assert_eq!(world.cache.shared.memory().1, 0);
         });
     }
+}
+
+/// On several threads and a real disk, while everything is dropped and the limit changes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn many_threads_read_right() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut config = CacheConfig::new(dir.path().into(), 8 * MIB, [7; 32]);
+    config.memory = 8 * MIB;
+    let cache = Cache::open(config);
+    let size = 6 * MIB + 13;
+    let source = Arc::new(TestSource::new((0..ENTRIES).map(|entry| (key(entry, 1), size))));
+    let readers: Vec<_> = (0..ENTRIES).map(|entry| Arc::new(reader(&cache, &source, entry))).collect();
+    let mut tasks = JoinSet::new();
+    for task in 0..8u64 {
+        let (cache, source, shared) = (cache.clone(), Arc::clone(&source), readers.clone());
+        tasks.spawn(async move {
+            let mut random = task + 1;
+            for _ in 0..80 {
+                random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+                let entry = (random >> 33) as u8 % ENTRIES;
+                let own = (random % 3 == 0).then(|| reader(&cache, &source, entry));
+                let reader = own.as_ref().unwrap_or(&shared[usize::from(entry)]);
+                for step in 0..(random >> 40) % 8 {
+                    let offset = (random >> 20) % size + step * 100_000;
+                    check(reader, offset, 100_000).await.unwrap();
+                }
+            }
+        });
+    }
+    for round in 0..20 {
+        cache.set_limit(round % 4 * 3 * MIB).await;
+        cache.drop_entry([1; 16], [round as u8 % ENTRIES; 16]).await;
+        cache.drop_all().await;
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    while let Some(result) = tasks.join_next().await {
+        result.unwrap();
+    }
+    cache.set_limit(1 << 20).await;
+    assert!(cache.stats().used <= 1 << 20);
 }

@@ -58,7 +58,7 @@ struct State {
     last_reader: u64,
 }
 
-pub(crate) struct Core {
+pub(crate) struct Shared {
     state: Mutex<State>,
     pub(crate) store: Store,
     pub(crate) counters: Arc<Counters>,
@@ -67,7 +67,7 @@ pub(crate) struct Core {
     stop: CancellationToken,
 }
 
-impl Core {
+impl Shared {
     pub(crate) fn new(
         store: Store,
         counters: Arc<Counters>,
@@ -376,7 +376,7 @@ impl Core {
                 cut: cut.clone(),
             });
             let source = Arc::clone(&asker.source);
-            let fetch = Fetch { core: Arc::clone(self), flight, source, version, bytes, urgency };
+            let fetch = Fetch { shared: Arc::clone(self), flight, source, version, bytes, urgency };
             self.tasks.spawn(fetch.run(cut));
         }
         true
@@ -398,12 +398,12 @@ impl Core {
             reserved: length,
             cut: self.stop.child_token(),
         });
-        let core = Arc::clone(self);
+        let shared = Arc::clone(self);
         self.tasks.spawn(async move {
-            if let Some(block) = core.store.load(id, length).await {
-                core.loaded(flight, id, block);
+            if let Some(block) = shared.store.load(id, length).await {
+                shared.loaded(flight, id, block);
             }
-            core.end_flight(flight, Ok(()));
+            shared.end_flight(flight, Ok(()));
         });
     }
 
