@@ -178,7 +178,6 @@ impl Parties {
             rendezvous: &self.rendezvous,
             kind,
             opening,
-            exporter: None,
         }
     }
 

@@ -227,6 +227,7 @@ fn broken(error: RecordError) -> io::Error {
         | RecordError::UnknownType(_)
         | RecordError::Malformed
         | RecordError::UnknownExchange(_)
+        | RecordError::RepeatedUpdate
         | RecordError::Overused
         | RecordError::Empty
         | RecordError::PayloadTooLarge(_) => io::ErrorKind::InvalidData,

@@ -21,6 +21,9 @@ use crate::side::Side;
 pub const EXCHANGE_EVERY: Duration = Duration::from_secs(600);
 /// How long side zero waits for an answer.
 pub const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+/// How soon after the last exchange, or the start of the session, side one takes an offer: far before it is due, and
+/// seldom enough that a peer cannot keep it busy with key exchanges.
+pub const OFFERS_APART: Duration = Duration::from_secs(60);
 
 /// Side zero's fresh public keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +53,9 @@ pub enum ExchangeError {
     /// A message that this side does not expect now, or of another exchange.
     #[error("an exchange message came out of turn")]
     OutOfTurn,
+    /// An offer within [`OFFERS_APART`] of the last exchange.
+    #[error("the peer began an exchange too soon")]
+    TooSoon,
     /// An X25519 key of low order.
     #[error("the peer's X25519 key is a point of low order")]
     LowOrder,
@@ -69,7 +75,7 @@ pub struct Exchange {
     session: SessionKeys,
     /// Number of the last exchange begun.
     last: u32,
-    /// When the last one ended.
+    /// When the last one ended, at side one when it was answered.
     since: Instant,
     state: State,
 }
@@ -119,10 +125,13 @@ impl Exchange {
     }
 
     /// Side one: answers an offer. The answer goes to the peer; from now on its key updates may name this exchange.
-    pub fn answer(&mut self, offer: &ExchangeOffer) -> Result<ExchangeAnswer, ExchangeError> {
+    pub fn answer(&mut self, offer: &ExchangeOffer, now: Instant) -> Result<ExchangeAnswer, ExchangeError> {
         let idle = matches!(self.state, State::Idle);
         if self.session.side() != Side::One || !idle || self.last.checked_add(1) != Some(offer.exchange) {
             return Err(ExchangeError::OutOfTurn);
+        }
+        if now.saturating_duration_since(self.since) < OFFERS_APART {
+            return Err(ExchangeError::TooSoon);
         }
         let secret = StaticSecret::from(random::array::<32>()?);
         let dh = secret.diffie_hellman(&PublicKey::from(offer.x25519));
@@ -141,6 +150,7 @@ impl Exchange {
         let hashes = [hash(&offer.x25519, &*offer.mlkem), hash(&answer.x25519, &*answer.mlkem)];
         self.session.learn(offer.exchange, derive(offer.exchange, dh.as_bytes(), &kem.secret, &hashes));
         self.last = offer.exchange;
+        self.since = now;
         self.state = State::Answered;
         Ok(answer)
     }

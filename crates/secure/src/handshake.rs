@@ -54,12 +54,7 @@ pub struct Leg<'a> {
     pub kind: LegKind,
     /// The opening as sent on this leg.
     pub opening: &'a Opening,
-    /// On QUIC, and only there, the TLS exporter of [`QUIC_EXPORTER_LABEL`].
-    pub exporter: Option<&'a [u8; 32]>,
 }
-
-/// Label with which a QUIC leg's exporter value is drawn.
-pub const QUIC_EXPORTER_LABEL: &[u8] = b"EXPORTER-farhold-noise-v1";
 
 /// What this program can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,9 +99,6 @@ pub enum HandshakeError {
     /// The responder chose what was not proposed.
     #[error("the peer chose what was not proposed")]
     NotProposed,
-    /// A QUIC leg without an exporter value, or another with one.
-    #[error("an exporter value belongs to QUIC legs")]
-    Exporter,
     /// The initiator's first record is not its confirmation.
     #[error("the peer did not confirm the handshake")]
     Unconfirmed,
@@ -124,7 +116,7 @@ pub enum HandshakeError {
 /// A leg that is authenticated at both ends.
 #[derive(Debug)]
 pub struct Established {
-    /// What encrypts all TCP lanes of the session.
+    /// What encrypts all lanes of the session.
     pub suite: Suite,
     /// The peer's capability bits.
     pub capabilities: u64,
@@ -177,7 +169,7 @@ impl Initiator {
     /// Begins: the bytes to send after the opening.
     pub fn start(leg: &Leg<'_>, abilities: Abilities, out: &mut BytesMut) -> Result<Self, HandshakeError> {
         let side = leg.rendezvous.side();
-        let mut noise = Noise::new(leg, true, &prologue(leg, side)?)?;
+        let mut noise = Noise::new(leg, true, &prologue(leg, side))?;
         let proposal = Proposal::new(abilities);
         let encoded = proposal.encode();
         write(&mut noise, &encoded, out)?;
@@ -242,7 +234,7 @@ pub fn respond(
     out: &mut BytesMut,
 ) -> Result<Unconfirmed, HandshakeError> {
     let side = leg.rendezvous.side();
-    let mut noise = Noise::new(leg, false, &prologue(leg, side.other())?)?;
+    let mut noise = Noise::new(leg, false, &prologue(leg, side.other()))?;
     let proposal_bytes = read(&mut noise, message)?;
     let proposal = Proposal::decode(&proposal_bytes)?;
     let choice = Choice::new(abilities, &proposal)?;
@@ -318,11 +310,8 @@ fn pairing_keys(leg: &Leg<'_>) -> Option<Vec<u8>> {
 }
 
 /// What both sides must agree on for the handshake to succeed; every field has a fixed length.
-fn prologue(leg: &Leg<'_>, initiator: Side) -> Result<Vec<u8>, HandshakeError> {
-    if (leg.kind == LegKind::Quic) != leg.exporter.is_some() {
-        return Err(HandshakeError::Exporter);
-    }
-    let mut prologue = Vec::with_capacity(96);
+fn prologue(leg: &Leg<'_>, initiator: Side) -> Vec<u8> {
+    let mut prologue = Vec::with_capacity(64);
     prologue.extend_from_slice(b"farhold");
     prologue.extend_from_slice(&[
         PROTOCOL_VERSION,
@@ -332,8 +321,7 @@ fn prologue(leg: &Leg<'_>, initiator: Side) -> Result<Vec<u8>, HandshakeError> {
     ]);
     let opening: &[u8; OPENING_BYTES] = leg.opening.as_bytes();
     prologue.extend_from_slice(opening);
-    prologue.extend_from_slice(leg.exporter.map_or(&[], |exporter| exporter.as_slice()));
-    Ok(prologue)
+    prologue
 }
 
 fn write(noise: &mut Noise, payload: &[u8], out: &mut BytesMut) -> Result<(), HandshakeError> {

@@ -34,8 +34,6 @@ pub enum LegKind {
     Direct,
     /// Two TCP connections spliced by a relay.
     Bridged,
-    /// The first stream of a QUIC connection.
-    Quic,
 }
 
 impl LegKind {
@@ -44,7 +42,6 @@ impl LegKind {
         match self {
             Self::Direct => 0,
             Self::Bridged => 1,
-            Self::Quic => 2,
         }
     }
 }

@@ -64,6 +64,9 @@ pub enum RecordError {
     /// A key update names an exchange that did not happen.
     #[error("a key update names the unknown exchange {0}")]
     UnknownExchange(u32),
+    /// A key update that follows another without a record between, which costs only us.
+    #[error("two key updates follow each other")]
+    RepeatedUpdate,
     /// The peer has used one key beyond the hard limit.
     #[error("the peer did not renew its key in time")]
     Overused,

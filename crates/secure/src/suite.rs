@@ -7,7 +7,7 @@ use chacha20poly1305::ChaCha20Poly1305;
 /// Length of an authentication tag.
 pub(crate) const TAG_BYTES: usize = 16;
 
-/// What encrypts the records of all TCP lanes of a session.
+/// What encrypts the records of all lanes of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Suite {
     /// AES-256-GCM (NIST SP 800-38D): chosen if both sides have AES in hardware.

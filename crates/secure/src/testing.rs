@@ -52,7 +52,6 @@ pub(crate) struct End {
     pub(crate) rendezvous: Rendezvous,
     pub(crate) kind: LegKind,
     pub(crate) opening: Opening,
-    pub(crate) exporter: Option<[u8; 32]>,
     pub(crate) abilities: Abilities,
 }
 
@@ -64,7 +63,6 @@ impl End {
             rendezvous: &self.rendezvous,
             kind: self.kind,
             opening: &self.opening,
-            exporter: self.exporter.as_ref(),
         }
     }
 }
@@ -78,7 +76,6 @@ pub(crate) fn ends(initiator: Side, hardware_aes: [bool; 2]) -> [End; 2] {
         rendezvous: saved(side),
         kind: LegKind::Direct,
         opening,
-        exporter: None,
         abilities: Abilities { capabilities: 0b101 << side.number(), hardware_aes },
     })
 }

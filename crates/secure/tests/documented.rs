@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use farhold_secure::code::CODE_CHARS;
-use farhold_secure::handshake::{HANDSHAKE_WITHIN, MESSAGE_BYTES, QUIC_EXPORTER_LABEL};
+use farhold_secure::exchange::{ANSWER_WITHIN, OFFERS_APART};
+use farhold_secure::handshake::{HANDSHAKE_WITHIN, MESSAGE_BYTES};
 use farhold_secure::identity::{IDENTITY_BYTES, PUBLIC_KEYS_BYTES};
 use farhold_secure::lane::TICKET_LIFE;
 use farhold_secure::opening::{OPENING_BYTES, OPENINGS_PER_CONTACT};
@@ -69,8 +70,9 @@ fn lengths_are_documented() {
         format!("at most {} KiB", MESSAGE_BYTES >> 10),
         format!("at most {} s", HANDSHAKE_WITHIN.as_secs()),
         format!("for {} s", TICKET_LIFE.as_secs()),
+        format!("takes over {} s ends the session", ANSWER_WITHIN.as_secs()),
+        format!("an offer within {} s", OFFERS_APART.as_secs()),
         format!("a list of {LIST_WORDS}"),
-        String::from_utf8(QUIC_EXPORTER_LABEL.to_vec()).unwrap(),
     ] {
         assert!(page.contains(&length), "{length}");
     }

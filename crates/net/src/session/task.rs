@@ -256,7 +256,7 @@ impl Task {
                 self.show();
             }
             Message::ExchangeOffer(offer) => {
-                let answer = self.exchange.answer(&offer)?;
+                let answer = self.exchange.answer(&offer, clock::now())?;
                 self.channel.send(Message::ExchangeAnswer(answer))?;
             }
             Message::ExchangeAnswer(answer) => {

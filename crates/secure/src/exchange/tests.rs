@@ -39,7 +39,7 @@ fn both_sides_renew_their_keys_without_losing_a_record() {
         let offer = mine.poll(now).unwrap().unwrap();
         assert_eq!(offer.exchange, number);
         assert!(!ping(false));
-        let answer = theirs.answer(&offer).unwrap();
+        let answer = theirs.answer(&offer, now).unwrap();
         assert!(!ping(false), "side one knows it, and does not use it yet");
         let confirm = mine.answered(&answer, now).unwrap();
         assert!(ping(false), "side zero uses it");
@@ -57,8 +57,8 @@ fn side_zero_alone_begins_and_one_at_a_time() {
     assert_eq!(zero.poll(start + EXCHANGE_EVERY - Duration::from_secs(1)), Ok(None));
     let offer = offered(&mut zero, start);
     assert_eq!(zero.poll(start + EXCHANGE_EVERY), Ok(None));
-    let answer = one.answer(&offer).unwrap();
     let now = start + EXCHANGE_EVERY;
+    let answer = one.answer(&offer, now).unwrap();
     zero.answered(&answer, now).unwrap();
     assert_eq!(zero.poll(now + EXCHANGE_EVERY - Duration::from_secs(1)), Ok(None));
     assert!(zero.poll(now + EXCHANGE_EVERY).unwrap().is_some());
@@ -73,17 +73,34 @@ fn an_offer_waits_for_its_answer_for_a_minute() {
 }
 
 #[test]
+fn offers_come_a_minute_after_the_last_exchange_at_the_soonest() {
+    let start = Instant::now();
+    let [mut zero, mut one] = exchanges(start);
+    let offer = offered(&mut zero, start);
+    let second = Duration::from_secs(1);
+    assert_eq!(one.answer(&offer, start + OFFERS_APART - second), Err(ExchangeError::TooSoon));
+    let mut now = start + OFFERS_APART;
+    let answer = one.answer(&offer, now).unwrap();
+    one.confirmed(zero.answered(&answer, now).unwrap()).unwrap();
+    let next = offered(&mut zero, now);
+    assert_eq!(one.answer(&next, now + OFFERS_APART - second), Err(ExchangeError::TooSoon));
+    now += OFFERS_APART;
+    assert!(one.answer(&next, now).is_ok());
+}
+
+#[test]
 fn messages_out_of_turn_are_refused() {
     let start = Instant::now();
     let [mut zero, mut one] = exchanges(start);
     let offer = offered(&mut zero, start);
+    let now = start + EXCHANGE_EVERY;
     let out_of_turn = ExchangeError::OutOfTurn;
-    assert_eq!(zero.answer(&offer), Err(out_of_turn), "an offer reflected");
-    assert_eq!(one.answer(&ExchangeOffer { exchange: 2, ..offer.clone() }), Err(out_of_turn));
+    assert_eq!(zero.answer(&offer, now), Err(out_of_turn), "an offer reflected");
+    assert_eq!(one.answer(&ExchangeOffer { exchange: 2, ..offer.clone() }, now), Err(out_of_turn));
     assert_eq!(one.confirmed(1), Err(out_of_turn));
     assert_eq!(one.confirmed(0), Err(out_of_turn));
-    let answer = one.answer(&offer).unwrap();
-    assert_eq!(one.answer(&offer), Err(out_of_turn));
+    let answer = one.answer(&offer, now).unwrap();
+    assert_eq!(one.answer(&offer, now), Err(out_of_turn));
     assert_eq!(one.answered(&answer, start), Err(out_of_turn));
     assert_eq!(zero.answered(&ExchangeAnswer { exchange: 2, ..answer.clone() }, start), Err(out_of_turn));
     assert_eq!(zero.answered(&answer, start), Ok(1));
@@ -91,7 +108,7 @@ fn messages_out_of_turn_are_refused() {
     assert_eq!(one.confirmed(2), Err(out_of_turn));
     assert_eq!(one.confirmed(1), Ok(()));
     assert_eq!(one.confirmed(1), Err(out_of_turn));
-    assert_eq!(one.answer(&offer), Err(out_of_turn), "an old offer");
+    assert_eq!(one.answer(&offer, now), Err(out_of_turn), "an old offer");
 }
 
 #[test]
@@ -99,11 +116,12 @@ fn unfit_keys_are_refused() {
     let start = Instant::now();
     let [mut zero, mut one] = exchanges(start);
     let offer = offered(&mut zero, start);
+    let now = start + EXCHANGE_EVERY;
     let low = ExchangeOffer { x25519: [0; 32], ..offer.clone() };
-    assert_eq!(one.answer(&low), Err(ExchangeError::LowOrder));
+    assert_eq!(one.answer(&low, now), Err(ExchangeError::LowOrder));
     let malformed = ExchangeOffer { mlkem: Box::new([0xff; mlkem::PUBLIC_BYTES]), ..offer.clone() };
-    assert_eq!(one.answer(&malformed), Err(ExchangeError::MlKem));
-    let answer = one.answer(&offer).unwrap();
+    assert_eq!(one.answer(&malformed, now), Err(ExchangeError::MlKem));
+    let answer = one.answer(&offer, now).unwrap();
     let low = ExchangeAnswer { x25519: [0; 32], ..answer };
     assert_eq!(zero.answered(&low, start), Err(ExchangeError::LowOrder));
 }
@@ -117,7 +135,7 @@ fn a_changed_message_breaks_the_keys() {
     for change in change {
         let [mut zero, mut one] = session(Suite::Aes256Gcm);
         let [mut mine, mut theirs] = [&zero, &one].map(|end| Exchange::new(end.session.clone(), start));
-        let mut answer = theirs.answer(&offered(&mut mine, start)).unwrap();
+        let mut answer = theirs.answer(&offered(&mut mine, start), start + EXCHANGE_EVERY).unwrap();
         change(&mut answer);
         mine.answered(&answer, start).unwrap();
         let mut wire = BytesMut::new();
@@ -134,6 +152,6 @@ fn no_exchange_without_random_numbers() {
         let [mut zero, mut one] = exchanges(start);
         assert_eq!(failing(good_calls, || zero.poll(start + EXCHANGE_EVERY).map(|_| ())), random);
         let offer = offered(&mut zero, start);
-        assert_eq!(failing(good_calls, || one.answer(&offer).map(|_| ())), random);
+        assert_eq!(failing(good_calls, || one.answer(&offer, start + EXCHANGE_EVERY).map(|_| ())), random);
     }
 }

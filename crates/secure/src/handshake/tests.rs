@@ -129,12 +129,11 @@ type Change = fn(&mut End);
 
 #[test]
 fn what_the_sides_know_must_agree() {
-    let changes: [(&str, Change); 5] = [
+    let changes: [(&str, Change); 4] = [
         ("kind", |end| end.kind = LegKind::Bridged),
         ("opening", |end| end.opening = Opening::new(&end.rendezvous, LegKind::Direct, HOUR).unwrap()),
         ("pairing", |end| end.rendezvous = pairing(end.side)),
         ("side", |end| end.rendezvous = saved(end.side.other())),
-        ("exporter", |end| (end.kind, end.exporter) = (LegKind::Quic, Some([1; 32]))),
     ];
     for (what, change) in changes {
         let [zero, mut one] = ends(Side::Zero, [true; 2]);
@@ -142,25 +141,6 @@ fn what_the_sides_know_must_agree() {
         change(&mut one);
         assert!(matches!(answer(&one, &first), Err(HandshakeError::Forged)), "{what}");
     }
-}
-
-#[test]
-fn quic_legs_are_bound_to_their_connection() {
-    let quic = |exporter| {
-        ends(Side::Zero, [true; 2]).map(|mut end| {
-            (end.kind, end.exporter) = (LegKind::Quic, exporter);
-            end
-        })
-    };
-    let [zero, one] = quic(Some([1; 32]));
-    let (_, first) = start(&zero).unwrap();
-    assert!(answer(&one, &first).is_ok());
-    let [_, other] = quic(Some([2; 32]));
-    assert!(matches!(answer(&other, &first), Err(HandshakeError::Forged)));
-    assert!(matches!(start(&quic(None)[0]), Err(HandshakeError::Exporter)));
-    let mut direct = zero;
-    direct.kind = LegKind::Direct;
-    assert!(matches!(start(&direct), Err(HandshakeError::Exporter)));
 }
 
 #[test]

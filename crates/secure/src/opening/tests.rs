@@ -5,7 +5,7 @@ use crate::random::testing::failing;
 use crate::rendezvous::PairSecret;
 use crate::testing::{HOUR, pairing, saved};
 
-const KINDS: [LegKind; 3] = [LegKind::Direct, LegKind::Bridged, LegKind::Quic];
+const KINDS: [LegKind; 2] = [LegKind::Direct, LegKind::Bridged];
 
 fn opening(from: Side) -> Opening {
     Opening::new(&saved(from), LegKind::Direct, HOUR).unwrap()

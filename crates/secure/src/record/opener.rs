@@ -20,6 +20,8 @@ pub struct Opener {
     bytes: u64,
     /// The last exchange that was mixed in.
     mixed: u32,
+    /// The last record was a key update.
+    updated: bool,
     session: SessionKeys,
     limits: Limits,
     state: State,
@@ -43,6 +45,7 @@ impl Opener {
             counter: 0,
             bytes: 0,
             mixed: 0,
+            updated: false,
             session,
             limits: Limits::STANDARD,
             state: State::Unauthenticated,
@@ -106,6 +109,9 @@ impl Opener {
             }
             let Some((kind, payload)) = self.decrypt(buffer)? else { return Ok(None) };
             self.state = State::Open;
+            if std::mem::replace(&mut self.updated, kind == KEY_UPDATE) && self.updated {
+                return Err(RecordError::RepeatedUpdate);
+            }
             match kind {
                 DATA if payload.is_empty() => return Err(RecordError::Malformed),
                 DATA => return Ok(Some(Record::Data(payload.freeze()))),

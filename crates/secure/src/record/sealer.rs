@@ -94,7 +94,7 @@ impl Sealer {
     }
 
     /// Writes the last record under this key and goes to the next, which mixes in `exchange` unless that is 0.
-    fn update(&mut self, exchange: u32, out: &mut BytesMut) {
+    pub(super) fn update(&mut self, exchange: u32, out: &mut BytesMut) {
         // A lane that was silent for a whole epoch may find that exchange replaced: it goes without, and mixes in the
         // newer one once that is released.
         let secret = self.session.secret(exchange);

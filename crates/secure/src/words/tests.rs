@@ -68,6 +68,17 @@ fn a_number_cannot_be_chosen_afterwards() {
 }
 
 #[test]
+fn the_numbers_are_not_for_logs() {
+    let (zero, commitment) = key(1, 2).commit().unwrap();
+    let (one, contribution) = key(1, 2).contribute(commitment).unwrap();
+    let logged = format!("{zero:?} {one:?}");
+    let (_, reveal) = zero.reveal(&contribution);
+    for number in [reveal, contribution] {
+        assert!(!logged.contains(&format!("{number:?}")), "{logged}");
+    }
+}
+
+#[test]
 fn no_words_without_random_numbers() {
     assert_eq!(failing(0, || key(1, 2).commit().map(|_| ())), Err(RandomError));
     assert_eq!(failing(0, || key(1, 2).contribute([0; 32]).map(|_| ())), Err(RandomError));

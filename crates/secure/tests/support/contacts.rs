@@ -45,7 +45,6 @@ pub fn leg<'a>(side: Side, rendezvous: &'a Rendezvous, opening: &'a Opening) -> 
         rendezvous,
         kind: LegKind::Direct,
         opening,
-        exporter: None,
     }
 }
 

@@ -151,3 +151,18 @@ fn an_exchange_is_mixed_in_once() {
     zero.sealer.append(KEY_UPDATE, 1_u32.to_be_bytes().as_slice(), &mut wire);
     assert_eq!(one.opener.open(&mut wire), Err(RecordError::UnknownExchange(1)));
 }
+
+#[test]
+fn key_updates_do_not_follow_each_other() {
+    let [mut zero, mut one] = ends();
+    let mut wire = BytesMut::new();
+    for _ in 0..3 {
+        zero.sealer.update(0, &mut wire);
+        zero.sealer.ping(Instant::now(), &mut wire).unwrap();
+    }
+    assert_eq!(open_all(&mut one.opener, &wire).unwrap(), [Record::Ping, Record::Ping, Record::Ping]);
+    wire.clear();
+    zero.sealer.update(0, &mut wire);
+    zero.sealer.update(0, &mut wire);
+    assert_eq!(one.opener.open(&mut wire), Err(RecordError::RepeatedUpdate));
+}
