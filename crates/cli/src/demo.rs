@@ -45,6 +45,7 @@ pub(crate) async fn run(options: Demo, output: Output) -> Result<(), CommandErro
         },
         Err(error) => Err(error),
     };
+    live::end(output);
     stage.end().await;
     // Closed rather than dropped: what cannot be removed is told.
     outcome.and(folder.close().map_err(CommandError::io("cannot remove the temporary folder")))

@@ -8,7 +8,7 @@ use farhold_engine::error::ErrorClass;
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
     /// Nobody answers at the socket.
-    #[error("farhold is not running (no engine answers at {}); start it with: farhold up", socket.display())]
+    #[error("not running: no engine answers at {}; start it with: farhold up", socket.display())]
     NotRunning {
         /// The socket.
         socket: PathBuf,

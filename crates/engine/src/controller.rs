@@ -99,7 +99,6 @@ impl Controller {
                 Pairing::Pending => self.net.pair(contact.code).map(drop)?,
                 Pairing::Provisional(bond) => {
                     self.net.add(saved(contact, bond, true))?;
-                    self.net.pair(contact.code)?;
                     self.link(contact).await?;
                 }
                 Pairing::Paired(bond) => {
@@ -186,10 +185,7 @@ impl Controller {
         self.contacts.send_replace(book);
         self.net.cancel_pairing(&contact.code);
         self.net.remove(id);
-        if let Some(link) = self.links.remove(&id) {
-            self.storage.drive.detach(id);
-            end(link).await;
-        }
+        self.unlink(id).await;
         self.storage.home.forget_contact(id).await?;
         self.storage.nodes.forget_contact(id).await?;
         self.storage.cache.drop_contact(id.0).await;
@@ -205,7 +201,7 @@ impl Controller {
         }
         // Also when nothing changed: after a failure, `connect` tries again at once.
         if self.links.contains_key(&id) {
-            if wanted { self.net.connect(id) } else { self.net.disconnect(id) }?;
+            self.wish(id, wanted)?;
         }
         Ok(id)
     }
@@ -230,6 +226,8 @@ impl Controller {
             return Ok(());
         }
         self.save(&book).await?;
+        // One that was provisional before was met again, and has another secret now.
+        self.unlink(id).await;
         self.net.confirm_stored(id)?;
         if let Some(contact) = book.get(id) {
             self.link(contact).await?;
@@ -247,44 +245,51 @@ impl Controller {
         Ok(())
     }
 
-    /// Shows a contact that `net` knows, follows its changes, and connects if that is wanted.
+    /// Shows a contact that `net` knows, follows its changes, and connects or refuses as the user wants.
     async fn link(&mut self, contact: &Contact) -> Result<(), EngineError> {
         let id = contact.id();
-        if !self.links.contains_key(&id) {
-            let replica = Replica::open(&self.layout.replica(id)).await?;
-            let peer = self.net.peer(id)?;
-            let drive = Arc::clone(&self.storage.drive);
-            let source = PeerSource {
-                contact: id,
-                peer: peer.clone(),
-                replica: replica.clone(),
-                drive: Arc::clone(&drive),
-                meter: self.meter.clone(),
-            };
-            let view = ContactView {
-                id,
-                name: folder(&contact.name)?,
-                mark: mark(&contact.code),
-                mine_first: Side::between(&self.code, &contact.code) == Some(Side::Zero),
-                replica: replica.clone(),
-                tree: Arc::new(HomeTree(peer.clone())),
-                source: Arc::new(source),
-                cache: self.storage.cache.clone(),
-            };
-            drive.attach(view).await?;
-            let state = self.net.state(id)?;
-            let follower = Follower { contact: id, peer, replica: replica.clone(), drive, state };
-            let cancel = self.cancel.child_token();
-            // At DEBUG, like everything that tells one contact from another.
-            let span = tracing::debug_span!("replication", contact = %id);
-            let following = cancel.clone().run_until_cancelled_owned(follower.run().instrument(span));
-            let following = self.tracker.spawn(following);
-            self.links.insert(id, Link { replica, cancel, following });
+        let replica = Replica::open(&self.layout.replica(id)).await?;
+        let peer = self.net.peer(id)?;
+        let drive = Arc::clone(&self.storage.drive);
+        let source = PeerSource {
+            contact: id,
+            peer: peer.clone(),
+            replica: replica.clone(),
+            drive: Arc::clone(&drive),
+            meter: self.meter.clone(),
+        };
+        let view = ContactView {
+            id,
+            name: folder(&contact.name)?,
+            mark: mark(&contact.code),
+            mine_first: Side::between(&self.code, &contact.code) == Some(Side::Zero),
+            replica: replica.clone(),
+            tree: Arc::new(HomeTree(peer.clone())),
+            source: Arc::new(source),
+            cache: self.storage.cache.clone(),
+        };
+        drive.attach(view).await?;
+        let state = self.net.state(id)?;
+        let follower = Follower { contact: id, peer, replica: replica.clone(), drive, state };
+        let cancel = self.cancel.child_token();
+        // At DEBUG, like everything that tells one contact from another.
+        let span = tracing::debug_span!("replication", contact = %id);
+        let following = cancel.clone().run_until_cancelled_owned(follower.run().instrument(span));
+        let following = self.tracker.spawn(following);
+        self.links.insert(id, Link { replica, cancel, following });
+        self.wish(id, contact.wanted)
+    }
+
+    async fn unlink(&mut self, id: ContactId) {
+        if let Some(link) = self.links.remove(&id) {
+            self.storage.drive.detach(id);
+            end(link).await;
         }
-        if contact.wanted {
-            self.net.connect(id)?;
-        }
-        Ok(())
+    }
+
+    /// What is not wanted is refused: the contact may want it.
+    fn wish(&self, id: ContactId, wanted: bool) -> Result<(), EngineError> {
+        if wanted { self.net.connect(id) } else { self.net.disconnect(id) }.map_err(Into::into)
     }
 
     fn book(&self) -> ContactBook {

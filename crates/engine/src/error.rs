@@ -180,7 +180,8 @@ impl EngineError {
 fn net(error: &NetError) -> ErrorClass {
     match error {
         NetError::RelayAddress(_) | NetError::OwnCode => ErrorClass::Usage,
-        NetError::Listen { .. } => ErrorClass::Conflict,
+        NetError::Listen { .. } | NetError::AlreadyPaired(_) => ErrorClass::Conflict,
+        NetError::TooManyContacts => ErrorClass::Refused,
         NetError::UnknownContact(_) => ErrorClass::NotFound,
         NetError::Random(_) => ErrorClass::Internal,
     }

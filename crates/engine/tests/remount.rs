@@ -59,11 +59,13 @@ async fn what_somebody_else_unmounts_comes_back() {
     std::fs::write(&block, "x").unwrap();
     wait("the reason is told", Duration::from_secs(10), || {
         let status = status(&engine);
-        status.state == MountStateName::Failed && status.reason.is_some_and(|reason| reason.contains("not empty"))
+        status.state == MountStateName::Failed
+            && status.reason.is_some_and(|reason| reason.contains("not empty"))
     })
     .await;
     std::fs::remove_file(&block).unwrap();
-    wait("mounted at last", Duration::from_secs(10), || status(&engine).state == MountStateName::Mounted).await;
+    wait("mounted at last", Duration::from_secs(10), || status(&engine).state == MountStateName::Mounted)
+        .await;
 
     // A second engine does not mount over it, and starts once it is gone.
     let other = EngineConfig { config_dir: folder.path().join("other"), ..config };

@@ -34,6 +34,14 @@ pub(super) async fn show(engine: &Engine, contact: &str, output: Output) -> Resu
     }
 }
 
+/// Leaves the line, for whatever comes after it.
+pub(super) fn end(output: Output) {
+    if !output.is_json() && io::stdout().is_terminal() {
+        // Only looks: nothing depends on it.
+        let _ = writeln!(io::stdout());
+    }
+}
+
 fn line(now: &Status, last: WireStatus, interval: Duration, contact: &str) -> String {
     let session = now.contacts.iter().find(|other| other.name == contact).map(|contact| &contact.session);
     let path = session.map_or_else(String::new, |session| {

@@ -202,6 +202,11 @@ async fn a_disconnect_holds_and_leaves_us_present() {
     anna.stop().await;
     let anna = world.engine("anna").await;
     wait("ben is seen", async || (contact(&anna, "ben").present == Some(true)).then_some(())).await;
+    wait("it is refused", async || {
+        (contact(&anna, "ben").session.reason.as_deref() == Some("disconnected here")).then_some(())
+    })
+    .await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(contact(&anna, "ben").session.state, SessionStateName::Offline);
     assert!(!contact(&anna, "ben").wanted);
     anna.connect("ben", Some(WITHIN)).await.unwrap();
