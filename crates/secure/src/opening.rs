@@ -11,10 +11,10 @@ use std::hash::Hash;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
 
 use crate::random::{self, RandomError};
 use crate::rendezvous::{Hour, Rendezvous};
-use crate::side::Side;
 
 /// Length of an opening, and of the opening of a further lane.
 pub const OPENING_BYTES: usize = 33;
@@ -73,7 +73,7 @@ impl Opening {
         let mut bytes = [0; OPENING_BYTES];
         bytes[0] = OPENING_VERSION;
         bytes[1..=NONCE_BYTES].copy_from_slice(&random::array::<NONCE_BYTES>()?);
-        let mac = mac(rendezvous, rendezvous.side(), kind, hour, &nonce(&bytes));
+        let mac = mac(&rendezvous.opening_key(rendezvous.side(), hour), kind, &nonce(&bytes));
         bytes[1 + NONCE_BYTES..].copy_from_slice(&mac);
         Ok(Self(bytes))
     }
@@ -95,22 +95,28 @@ impl fmt::Debug for Opening {
     }
 }
 
-/// Tells whose opening it is, and lets each through once. `K` names a contact.
+/// Tells whose opening it is, and lets each through once. `K` names a contact, whose rendezvous is the same until the
+/// contact is forgotten: its keys are derived once an hour, so that an opening of nobody costs little.
 ///
 /// It remembers in memory only: after a restart an opening of the last hours passes again, and the handshake behind
 /// it still cannot be finished without the contact's keys.
-#[derive(Debug)]
 pub struct OpeningGuard<K> {
     seen: HashMap<K, HashMap<[u8; NONCE_BYTES], Hour>>,
+    /// Of the contacts asked about in `hour`.
+    keys: HashMap<K, WindowKeys>,
+    hour: Option<Hour>,
 }
+
+/// The keys of the openings that one contact may send now. Boxed, so that a growing map leaves no copies behind.
+struct WindowKeys(Box<[Zeroizing<[u8; 32]>; 3]>);
 
 impl<K: Eq + Hash + Copy> OpeningGuard<K> {
     /// One that has seen nothing.
     pub fn new() -> Self {
-        Self { seen: HashMap::new() }
+        Self { seen: HashMap::new(), keys: HashMap::new(), hour: None }
     }
 
-    /// Which of `contacts` opened a leg of this kind in `hour` or beside it. Costs only HMACs.
+    /// Which of `contacts` opened a leg of this kind in `hour` or beside it. Costs only HMACs, three of each contact.
     pub fn accept<'a>(
         &mut self,
         opening: &Opening,
@@ -123,10 +129,13 @@ impl<K: Eq + Hash + Copy> OpeningGuard<K> {
         }
         let nonce = nonce(&opening.0);
         let received = &opening.0[1 + NONCE_BYTES..];
+        if self.hour.replace(hour) != Some(hour) {
+            self.keys.clear();
+        }
         for (contact, rendezvous) in contacts {
-            for of in hour.window() {
-                let expected = mac(rendezvous, rendezvous.side().other(), kind, of, &nonce);
-                if expected.ct_eq(received).into() {
+            let keys = self.keys.entry(contact).or_insert_with(|| WindowKeys::derive(rendezvous, hour));
+            for (of, key) in hour.window().into_iter().zip(keys.0.iter()) {
+                if mac(key, kind, &nonce).ct_eq(received).into() {
                     return self.remember(contact, nonce, of, hour);
                 }
             }
@@ -137,6 +146,7 @@ impl<K: Eq + Hash + Copy> OpeningGuard<K> {
     /// Forgets a contact that was removed.
     pub fn forget(&mut self, contact: &K) {
         self.seen.remove(contact);
+        self.keys.remove(contact);
     }
 
     fn remember(
@@ -166,21 +176,26 @@ impl<K: Eq + Hash + Copy> Default for OpeningGuard<K> {
     }
 }
 
+impl<K> fmt::Debug for OpeningGuard<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpeningGuard").field("contacts", &self.keys.len()).finish_non_exhaustive()
+    }
+}
+
+impl WindowKeys {
+    fn derive(rendezvous: &Rendezvous, hour: Hour) -> Self {
+        Self(Box::new(hour.window().map(|of| rendezvous.opening_key(rendezvous.side().other(), of))))
+    }
+}
+
 fn nonce(opening: &[u8; OPENING_BYTES]) -> [u8; NONCE_BYTES] {
     let mut nonce = [0; NONCE_BYTES];
     nonce.copy_from_slice(&opening[1..=NONCE_BYTES]);
     nonce
 }
 
-fn mac(
-    rendezvous: &Rendezvous,
-    dialer: Side,
-    kind: LegKind,
-    hour: Hour,
-    nonce: &[u8; NONCE_BYTES],
-) -> [u8; MAC_BYTES] {
-    let key = rendezvous.opening_key(dialer, hour);
-    let mut hmac = Hmac::<Sha256>::new_from_slice(&*key).expect("HMAC takes keys of any length");
+fn mac(key: &[u8; 32], kind: LegKind, nonce: &[u8; NONCE_BYTES]) -> [u8; MAC_BYTES] {
+    let mut hmac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
     hmac.update(&[OPENING_VERSION, kind.number()]);
     hmac.update(nonce);
     let mut mac = [0; MAC_BYTES];

@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::random::testing::failing;
 use crate::rendezvous::PairSecret;
+use crate::side::Side;
 use crate::testing::{HOUR, pairing, saved};
 
 const KINDS: [LegKind; 2] = [LegKind::Direct, LegKind::Bridged];
@@ -94,6 +95,23 @@ fn a_removed_contact_is_forgotten() {
     assert_eq!(guard.accept(&opening, LegKind::Direct, HOUR, [(1, &one)]), Ok(1));
     guard.forget(&1);
     assert_eq!(guard.accept(&opening, LegKind::Direct, HOUR, [(1, &one)]), Ok(1));
+}
+
+/// Whoever the same name stands for later in the hour, its keys were derived before.
+#[test]
+fn keys_are_derived_once_an_hour_for_each_contact() {
+    let (one, other) = (saved(Side::One), Rendezvous::saved(&PairSecret::from_bytes(&[1; 32]), Side::One));
+    let mut guard = OpeningGuard::new();
+    let accept = |guard: &mut OpeningGuard<u8>, of: &Rendezvous, hour| {
+        let opening = Opening::new(&saved(Side::Zero), LegKind::Direct, hour).unwrap();
+        guard.accept(&opening, LegKind::Direct, hour, [(1, of)])
+    };
+    assert_eq!(accept(&mut guard, &one, HOUR), Ok(1));
+    assert_eq!(accept(&mut guard, &other, HOUR), Ok(1));
+    guard.forget(&1);
+    assert_eq!(accept(&mut guard, &other, HOUR), Err(OpeningError::Unknown));
+    assert_eq!(accept(&mut guard, &one, Hour(HOUR.0 + 1)), Ok(1));
+    assert_eq!(accept(&mut guard, &other, Hour(HOUR.0 + 2)), Err(OpeningError::Unknown));
 }
 
 #[test]
