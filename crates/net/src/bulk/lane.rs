@@ -106,7 +106,7 @@ impl BulkLane {
         }
     }
 
-    /// Writes; `true` if anything more was sealed.
+    /// Writes; `true` if there is more to do at once.
     fn poll_out(&mut self, cx: &mut Context<'_>) -> Result<bool, BulkError> {
         let mut sealed = false;
         while self.stream.has_room() {
@@ -126,10 +126,12 @@ impl BulkLane {
                 break;
             }
         }
+        let full = !self.stream.has_room();
         if let Poll::Ready(result) = self.stream.poll_drain(cx) {
             result?;
         }
-        Ok(sealed)
+        // Where there was no room, nothing above was polled that could wake us: it is, now that there is.
+        Ok(sealed || (full && self.stream.has_room()))
     }
 
     /// Reads; `true` if a record came.
