@@ -14,7 +14,7 @@ use farhold_secure::opening::{LegKind, OPENING_BYTES, Opening};
 use farhold_secure::rendezvous::Hour;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use self::gate::{Admission, CallerId, Gate, Source};
@@ -105,20 +105,23 @@ async fn receive(stream: TcpStream, reception: Arc<Reception>, place: Place) {
 }
 
 async fn receive_from(mut socket: Socket, reception: &Reception, place: &Place) -> Result<(), LegError> {
-    let (opening, received) = timeout(HANDSHAKE_WITHIN, leg::read_opening(&mut socket)).await??;
+    // One deadline for opening and handshake, so that a caller has its place for no longer than that.
+    let until = Instant::now() + HANDSHAKE_WITHIN;
+    let (opening, received) = timeout_at(until, leg::read_opening(&mut socket)).await??;
     if let Some(ticket) = Ticket::of(&opening) {
-        let waiting = timeout(HANDSHAKE_WITHIN, reception.tickets.claim(ticket)).await?;
+        let waiting = timeout_at(until, reception.tickets.claim(ticket)).await?;
         // Whoever waited may have given up; then the connection ends here.
         let _ = waiting.send(Arrival { socket, opening, received });
         return Ok(());
     }
-    receive_leg(socket, &opening, received, reception, place).await
+    receive_leg(socket, &opening, received, until, reception, place).await
 }
 
 async fn receive_leg(
     socket: Socket,
     opening: &[u8; OPENING_BYTES],
     received: BytesMut,
+    until: Instant,
     reception: &Reception,
     place: &Place,
 ) -> Result<(), LegError> {
@@ -129,9 +132,13 @@ async fn receive_leg(
     }
     let parties = &host.parties;
     let cancel = reception.cancel.clone();
-    let mut leg = leg::respond(socket, parties, LegKind::Direct, &opening, received, cancel).await?;
+    let responding = leg::respond(socket, parties, LegKind::Direct, &opening, received, cancel);
+    let mut leg = timeout_at(until, responding).await??;
     let number = leg.first_words(parties.side(), 0).await?;
     // A contact with more legs in hand than it can look at loses this one.
     let _ = host.incoming.try_send(IncomingLeg { leg, number });
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;
