@@ -92,7 +92,10 @@ pub struct SavedContact {
 
 impl fmt::Debug for SavedContact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SavedContact").field("id", &self.id).field("provisional", &self.provisional).finish_non_exhaustive()
+        f.debug_struct("SavedContact")
+            .field("id", &self.id)
+            .field("provisional", &self.provisional)
+            .finish_non_exhaustive()
     }
 }
 

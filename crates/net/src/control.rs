@@ -26,10 +26,23 @@ pub(crate) enum Message {
     Attempt(u64),
     /// Side 0 makes this leg the session, under this number.
     Nominate(u64),
-    About { build: String },
-    LaneOffer { lane: u32, class: LaneClass, nonce: LaneNonce, bridge_leg: Option<u32> },
-    LaneAnswer { lane: u32, nonce: LaneNonce },
-    LaneRefusal { lane: u32, reason: String },
+    About {
+        build: String,
+    },
+    LaneOffer {
+        lane: u32,
+        class: LaneClass,
+        nonce: LaneNonce,
+        bridge_leg: Option<u32>,
+    },
+    LaneAnswer {
+        lane: u32,
+        nonce: LaneNonce,
+    },
+    LaneRefusal {
+        lane: u32,
+        reason: String,
+    },
     ExchangeOffer(ExchangeOffer),
     ExchangeAnswer(ExchangeAnswer),
     ExchangeConfirm(u32),

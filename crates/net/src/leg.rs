@@ -138,9 +138,7 @@ async fn respond_now(
 }
 
 /// Reads the 33 bytes with which every connection begins, and no more than may follow them.
-pub(crate) async fn read_opening(
-    socket: &mut Socket,
-) -> Result<([u8; OPENING_BYTES], BytesMut), LegError> {
+pub(crate) async fn read_opening(socket: &mut Socket) -> Result<([u8; OPENING_BYTES], BytesMut), LegError> {
     let mut received = BytesMut::new();
     loop {
         if received.len() >= OPENING_BYTES {
@@ -195,7 +193,8 @@ impl Leg {
         initiated: bool,
         cancel: CancellationToken,
     ) -> Self {
-        let Established { suite: _, capabilities: _, sealer, opener, session, exchange, pairing } = established;
+        let Established { suite: _, capabilities: _, sealer, opener, session, exchange, pairing } =
+            established;
         let stream = RecordStream::new(socket, sealer, opener, received, out, cancel);
         Self { channel: ControlChannel::new(stream), session, exchange, pairing, initiated }
     }
@@ -212,9 +211,10 @@ impl Leg {
             (Side::Zero | Side::One, false) => {}
         }
         let message = timeout(NOMINATION_WITHIN, self.channel.receive()).await??;
-        #[expect(clippy::wildcard_enum_match_arm, reason = "everything else is out of turn")]
         match (side, message) {
-            (Side::Zero, Message::Attempt(number)) | (Side::One, Message::Nominate(number)) => Ok(Some(number)),
+            (Side::Zero, Message::Attempt(number)) | (Side::One, Message::Nominate(number)) => {
+                Ok(Some(number))
+            }
             (_, Message::Goodbye(Goodbye::Refused)) => Err(LegError::Refused),
             _ => Err(ControlError::OutOfTurn.into()),
         }

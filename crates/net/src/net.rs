@@ -96,7 +96,8 @@ impl Net {
             };
             shared.tracker.spawn(listener::serve(listener, Arc::new(reception)));
             let given = announce.or_else(|| bind.map(|ip| vec![SocketAddr::new(ip, listening.port())]));
-            let announcing = announce_addresses(Arc::clone(&shared), given, listening.port(), announced_sender);
+            let announcing =
+                announce_addresses(Arc::clone(&shared), given, listening.port(), announced_sender);
             let cancel = shared.cancel.clone();
             shared.tracker.spawn(async move {
                 cancel.run_until_cancelled(announcing).await;
@@ -202,7 +203,12 @@ impl Net {
         shared.tracker.wait().await;
     }
 
-    fn start_contact(&self, contacts: &mut Contacts, contact: SavedContact, side: Side) -> Result<(), NetError> {
+    fn start_contact(
+        &self,
+        contacts: &mut Contacts,
+        contact: SavedContact,
+        side: Side,
+    ) -> Result<(), NetError> {
         let SavedContact { id, keys, secret, provisional } = contact;
         let pairing = contacts.pairings.get(&id).filter(|_| provisional);
         let promotion = pairing.map(|pairing| Arc::clone(pairing.promotion()));

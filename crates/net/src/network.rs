@@ -63,17 +63,21 @@ impl Addresses {
     /// Where we can be reached on `port`. Link-local addresses need an interface to go with them, which the other
     /// side cannot know.
     pub(crate) fn announced(&self, port: u16) -> Vec<SocketAddr> {
-        let usable = self.0.iter().map(|address| address.ip).filter(|ip| !ip.is_loopback() && !is_link_local(*ip));
+        let usable =
+            self.0.iter().map(|address| address.ip).filter(|ip| !ip.is_loopback() && !is_link_local(*ip));
         usable.take(limits::CANDIDATES).map(|ip| SocketAddr::new(ip, port)).collect()
     }
 
     /// The addresses that a contact announces, in the order in which they are dialled: own network first, then IPv6
     /// and IPv4 in turn. `loopback` says that ours is a loopback address too.
     pub(crate) fn candidates(&self, announced: &[SocketAddr], loopback: bool) -> Vec<Candidate> {
-        let fit = announced.iter().map(|address| SocketAddr::new(address.ip().to_canonical(), address.port()));
+        let fit =
+            announced.iter().map(|address| SocketAddr::new(address.ip().to_canonical(), address.port()));
         let fit = fit.filter(|address| address.port() != 0 && is_reachable(address.ip(), loopback));
-        let candidates: Vec<_> =
-            fit.map(|address| Candidate { address, path: self.path_to(address.ip()) }).take(limits::CANDIDATES).collect();
+        let candidates: Vec<_> = fit
+            .map(|address| Candidate { address, path: self.path_to(address.ip()) })
+            .take(limits::CANDIDATES)
+            .collect();
         let mut ordered: Vec<Candidate> = Vec::with_capacity(candidates.len());
         for path in [Path::Lan, Path::Direct] {
             let on = candidates.iter().filter(|candidate| candidate.path == path);
@@ -124,7 +128,8 @@ fn is_link_local(ip: IpAddr) -> bool {
 /// Whether it makes sense to dial what a contact announces; a contact must not make us talk to ourselves.
 fn is_reachable(ip: IpAddr, loopback: bool) -> bool {
     let broadcast = matches!(ip, IpAddr::V4(ip) if ip.is_broadcast());
-    !(ip.is_unspecified() || ip.is_multicast() || broadcast || is_link_local(ip)) && ip.is_loopback() == loopback
+    !(ip.is_unspecified() || ip.is_multicast() || broadcast || is_link_local(ip))
+        && ip.is_loopback() == loopback
 }
 
 #[cfg(test)]
@@ -132,7 +137,9 @@ mod tests {
     use super::*;
 
     fn addresses(list: &[(&str, u8)]) -> Addresses {
-        Addresses(list.iter().map(|(ip, prefix)| Address { ip: ip.parse().unwrap(), prefix: *prefix }).collect())
+        Addresses(
+            list.iter().map(|(ip, prefix)| Address { ip: ip.parse().unwrap(), prefix: *prefix }).collect(),
+        )
     }
 
     fn sockets(list: &[&str]) -> Vec<SocketAddr> {
@@ -186,8 +193,13 @@ mod tests {
 
     #[test]
     fn what_we_announce() {
-        let ours =
-            addresses(&[("127.0.0.1", 8), ("192.168.1.5", 24), ("169.254.3.3", 16), ("fe80::1", 64), ("2001:db8::5", 64)]);
+        let ours = addresses(&[
+            ("127.0.0.1", 8),
+            ("192.168.1.5", 24),
+            ("169.254.3.3", 16),
+            ("fe80::1", 64),
+            ("2001:db8::5", 64),
+        ]);
         assert_eq!(ours.announced(7), sockets(&["192.168.1.5:7", "[2001:db8::5]:7"]));
         assert!(ours.has("::ffff:192.168.1.5".parse().unwrap()));
         assert!(!ours.has("192.168.1.6".parse().unwrap()));

@@ -9,7 +9,11 @@ use futures_util::stream::BoxStream;
 #[async_trait]
 pub trait PeerService: Send + Sync + 'static {
     /// Everything that happens in the trees shared with `contact`: from a position, or as a snapshot. Long-lived.
-    fn changes(&self, contact: ContactId, from: Option<Position>) -> BoxStream<'static, Result<Batch, ReadFailure>>;
+    fn changes(
+        &self,
+        contact: ContactId,
+        from: Option<Position>,
+    ) -> BoxStream<'static, Result<Batch, ReadFailure>>;
 
     /// The entry of that name, if there is one; `None` as parent is the top level.
     async fn lookup(
@@ -20,9 +24,17 @@ pub trait PeerService: Send + Sync + 'static {
     ) -> Result<Option<Entry>, ReadFailure>;
 
     /// What a folder holds, in pages of at most [`farhold_wire::limits::BATCH_CHANGES`] entries.
-    fn list(&self, contact: ContactId, parent: EntryId) -> BoxStream<'static, Result<Vec<Entry>, ReadFailure>>;
+    fn list(
+        &self,
+        contact: ContactId,
+        parent: EntryId,
+    ) -> BoxStream<'static, Result<Vec<Entry>, ReadFailure>>;
 
     /// A range of a file: one head, then exactly as many bytes as it announces, in parts of
     /// [`farhold_wire::limits::PART_MIN_BYTES`] to [`farhold_wire::limits::PART_BYTES`]; only the last may be smaller.
-    fn read(&self, contact: ContactId, request: ReadRequest) -> BoxStream<'static, Result<ReadPart, ReadFailure>>;
+    fn read(
+        &self,
+        contact: ContactId,
+        request: ReadRequest,
+    ) -> BoxStream<'static, Result<ReadPart, ReadFailure>>;
 }

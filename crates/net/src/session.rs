@@ -27,7 +27,10 @@ use crate::state::{LaneInfo, Path};
 use crate::tickets::Tickets;
 
 /// How long calls on a session that was replaced may take to finish before they are made again on the newer one.
-const RETIRED_WITHIN: Duration = Duration::from_secs(10);
+const RETIRED_MOST: Duration = Duration::from_secs(10);
+/// How long a session that was replaced stays at least: its goodbye must not overtake the newer one's nomination, which
+/// goes another way.
+const RETIRED_LEAST: Duration = Duration::from_secs(1);
 /// How long a goodbye may take.
 const GOODBYE_WITHIN: Duration = Duration::from_secs(1);
 

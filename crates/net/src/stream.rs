@@ -112,7 +112,10 @@ impl RecordStream {
             return Poll::Ready(Ok(Some(std::mem::take(&mut self.plain))));
         }
         if self.cancelled.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(Err(io::Error::new(io::ErrorKind::ConnectionAborted, "the lane was cancelled")));
+            return Poll::Ready(Err(io::Error::new(
+                io::ErrorKind::ConnectionAborted,
+                "the lane was cancelled",
+            )));
         }
         self.poll_ping(cx)?;
         loop {
@@ -237,7 +240,10 @@ fn broken(error: RecordError) -> io::Error {
 
 impl std::fmt::Debug for RecordStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RecordStream").field("socket", &self.socket).field("ended", &self.ended).finish_non_exhaustive()
+        f.debug_struct("RecordStream")
+            .field("socket", &self.socket)
+            .field("ended", &self.ended)
+            .finish_non_exhaustive()
     }
 }
 

@@ -45,8 +45,7 @@ pub(super) fn pieces(mut part: Bytes) -> impl Iterator<Item = Bytes> {
         if part.is_empty() {
             return None;
         }
-        let length =
-            if part.len() >= DATA_BYTES + limits::PART_MIN_BYTES { DATA_BYTES } else { part.len() };
+        let length = if part.len() >= DATA_BYTES + limits::PART_MIN_BYTES { DATA_BYTES } else { part.len() };
         Some(part.split_to(length))
     })
 }
@@ -59,7 +58,14 @@ mod tests {
     use super::*;
 
     fn bytes(frames: &[Frame]) -> Vec<u8> {
-        frames.iter().cloned().flat_map(|frame| { let (header, body) = frame.encode(); [header, body].concat() }).collect()
+        frames
+            .iter()
+            .cloned()
+            .flat_map(|frame| {
+                let (header, body) = frame.encode();
+                [header, body].concat()
+            })
+            .collect()
     }
 
     fn read_all(reader: &mut FrameReader) -> Vec<Frame> {

@@ -45,11 +45,7 @@ pub(super) struct LaneShared {
 
 impl LaneShared {
     pub(super) fn new() -> Arc<Self> {
-        Arc::new(Self {
-            asked: AtomicU64::new(0),
-            cancelled: Mutex::default(),
-            woken: AtomicWaker::new(),
-        })
+        Arc::new(Self { asked: AtomicU64::new(0), cancelled: Mutex::default(), woken: AtomicWaker::new() })
     }
 
     /// The requests that nobody waits for any more, since the last call. No more than there are requests.

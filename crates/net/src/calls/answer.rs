@@ -70,12 +70,7 @@ pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn request(length: u32) -> ReadRequest {
-        ReadRequest {
-            entry: EntryId([1; 16]),
-            version: Version { epoch: 1, counter: 1 },
-            offset: 0,
-            length,
-        }
+        ReadRequest { entry: EntryId([1; 16]), version: Version { epoch: 1, counter: 1 }, offset: 0, length }
     }
 
     pub(crate) fn head(length: u32) -> ReadHead {

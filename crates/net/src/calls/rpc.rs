@@ -44,7 +44,9 @@ impl PeerClient {
         let lane = Mutex::new(Some(lane));
         let connector = service_fn(move |_| {
             let lane = lane.lock().unwrap_or_else(PoisonError::into_inner).take();
-            std::future::ready(lane.map(TokioIo::new).ok_or_else(|| io::Error::from(io::ErrorKind::NotConnected)))
+            std::future::ready(
+                lane.map(TokioIo::new).ok_or_else(|| io::Error::from(io::ErrorKind::NotConnected)),
+            )
         });
         let channel = Endpoint::from_static("http://peer.invalid")
             .initial_stream_window_size(WINDOW_BYTES)
@@ -67,7 +69,11 @@ impl PeerClient {
         Ok(checked(stream, Batch::try_from))
     }
 
-    pub(crate) async fn lookup(&self, parent: Option<EntryId>, name: &Name) -> Result<Option<Entry>, CallError> {
+    pub(crate) async fn lookup(
+        &self,
+        parent: Option<EntryId>,
+        name: &Name,
+    ) -> Result<Option<Entry>, CallError> {
         let name = bytes::Bytes::copy_from_slice(name.as_bytes());
         let request = pb::LookupRequest { parent: parent_to(parent), name };
         let reply = self.0.clone().lookup(request).await?.into_inner();
@@ -132,11 +138,13 @@ where
     T: Send + 'static,
 {
     let checked = stream.map(move |message| Ok(check(message?)?));
-    checked.scan(false, |failed, item: Result<T, CallError>| {
-        let go_on = !*failed;
-        *failed = item.is_err();
-        std::future::ready(go_on.then_some(item))
-    }).boxed()
+    checked
+        .scan(false, |failed, item: Result<T, CallError>| {
+            let go_on = !*failed;
+            *failed = item.is_err();
+            std::future::ready(go_on.then_some(item))
+        })
+        .boxed()
 }
 
 fn part_from(part: pb::ReadPart) -> Result<ReadPart, WireError> {
@@ -227,10 +235,14 @@ impl PeerRpc for Served {
         let permit = self.0.admit().map_err(status)?;
         let from = request.into_inner().from.map(Position::from);
         let batches = self.0.service.changes(self.0.contact, from);
-        Ok(Response::new(batches.map(move |batch| {
-            let _held = &permit;
-            batch.map(pb::CatalogBatch::from).map_err(status)
-        }).boxed()))
+        Ok(Response::new(
+            batches
+                .map(move |batch| {
+                    let _held = &permit;
+                    batch.map(pb::CatalogBatch::from).map_err(status)
+                })
+                .boxed(),
+        ))
     }
 
     async fn lookup(&self, request: Request<pb::LookupRequest>) -> Reply<pb::LookupReply> {
@@ -247,11 +259,15 @@ impl PeerRpc for Served {
         let parent = parent_from(&request.into_inner().parent).map_err(|error| refused(&error))?;
         let parent = parent.ok_or_else(|| refused(&WireError::Missing("parent id")))?;
         let pages = self.0.service.list(self.0.contact, parent);
-        Ok(Response::new(pages.map(move |page| {
-            let _held = &permit;
-            let entries = page.map_err(status)?.into_iter().map(Into::into).collect();
-            Ok(pb::ListPage { entries })
-        }).boxed()))
+        Ok(Response::new(
+            pages
+                .map(move |page| {
+                    let _held = &permit;
+                    let entries = page.map_err(status)?.into_iter().map(Into::into).collect();
+                    Ok(pb::ListPage { entries })
+                })
+                .boxed(),
+        ))
     }
 
     async fn read(&self, request: Request<pb::ReadRequest>) -> Reply<Self::ReadStream> {

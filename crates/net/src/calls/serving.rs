@@ -70,9 +70,7 @@ impl Reading {
         let checked = match this.parts.next().await {
             Some(Ok(part)) => this.check.part(&part).map(|()| part),
             Some(Err(failure)) => return Some((Err(failure), None)),
-            None => {
-                this.check.end().err().map(Err)?
-            }
+            None => this.check.end().err().map(Err)?,
         };
         match checked {
             Ok(part) => Some((Ok(part), Some(this))),

@@ -92,7 +92,8 @@ impl Race {
             matches!(direct.dialling, Dialling::Now(_)) || candidates.contains(&direct.candidate)
         });
         let above = self.above;
-        for candidate in candidates.iter().filter(|candidate| above.is_none_or(|path| candidate.path > path)) {
+        for candidate in candidates.iter().filter(|candidate| above.is_none_or(|path| candidate.path > path))
+        {
             if !self.directs.iter().any(|direct| direct.candidate == *candidate) {
                 self.directs.push(Direct {
                     candidate: *candidate,

@@ -109,9 +109,7 @@ pub(super) async fn dial_relayed(
 ) -> Result<Dialled, DialError> {
     let nonces = meeting.nonces;
     let mut leg = dial_bridge(meeting, &parties, &entry, counter, cancel).await?;
-    let number = leg
-        .first_words(parties.side(), attempt)
-        .await
-        .map_err(|error| DialError { error, met: true })?;
+    let number =
+        leg.first_words(parties.side(), attempt).await.map_err(|error| DialError { error, met: true })?;
     Ok(Dialled { leg, number, nonces: Some(nonces) })
 }

@@ -379,11 +379,7 @@ async fn refuse(mut leg: Leg) {
 }
 
 fn moment() -> Result<Moment, RandomError> {
-    Ok(Moment {
-        now: Instant::now(),
-        unix_milliseconds: clock::unix_milliseconds(),
-        fresh: random::array()?,
-    })
+    Ok(Moment { now: Instant::now(), unix_milliseconds: clock::unix_milliseconds(), fresh: random::array()? })
 }
 
 async fn changed<T>(receiver: Option<&mut watch::Receiver<T>>) {

@@ -24,13 +24,23 @@ impl Message {
                 nonce: copy(&nonce),
                 bridge_leg: bridge_leg.unwrap_or_default(),
             }),
-            Self::LaneAnswer { lane, nonce } => Wire::LaneAnswer(pb::LaneAnswer { lane, nonce: copy(&nonce) }),
+            Self::LaneAnswer { lane, nonce } => {
+                Wire::LaneAnswer(pb::LaneAnswer { lane, nonce: copy(&nonce) })
+            }
             Self::LaneRefusal { lane, reason } => Wire::LaneRefusal(pb::LaneRefusal { lane, reason }),
             Self::ExchangeOffer(ExchangeOffer { exchange, x25519, mlkem }) => {
-                Wire::ExchangeOffer(pb::ExchangeOffer { exchange, x25519: copy(&x25519), mlkem: copy(&*mlkem) })
+                Wire::ExchangeOffer(pb::ExchangeOffer {
+                    exchange,
+                    x25519: copy(&x25519),
+                    mlkem: copy(&*mlkem),
+                })
             }
             Self::ExchangeAnswer(ExchangeAnswer { exchange, x25519, mlkem }) => {
-                Wire::ExchangeAnswer(pb::ExchangeAnswer { exchange, x25519: copy(&x25519), mlkem: copy(&*mlkem) })
+                Wire::ExchangeAnswer(pb::ExchangeAnswer {
+                    exchange,
+                    x25519: copy(&x25519),
+                    mlkem: copy(&*mlkem),
+                })
             }
             Self::ExchangeConfirm(exchange) => Wire::ExchangeConfirm(pb::ExchangeConfirm { exchange }),
             Self::Goodbye(goodbye) => {
@@ -162,8 +172,10 @@ fn copy(bytes: &[u8]) -> Bytes {
 /// What the other side says, without what could upset a terminal or a log.
 fn text(said: &str) -> String {
     let printable = said.chars().filter(|c| !c.is_control());
-    printable.scan(0, |length, c| {
-        *length += c.len_utf8();
-        (*length <= TEXT_BYTES).then_some(c)
-    }).collect()
+    printable
+        .scan(0, |length, c| {
+            *length += c.len_utf8();
+            (*length <= TEXT_BYTES).then_some(c)
+        })
+        .collect()
 }

@@ -57,7 +57,9 @@ fn a_length_is_refused_before_its_bytes_come() {
 #[test]
 fn text_of_the_other_side_is_cut_and_cleaned() {
     let mut bytes = BytesMut::from(&Message::About { build: "a\u{1b}[2J".repeat(100) }.encode()[..]);
-    let Some(Message::About { build }) = Message::decode(&mut bytes).unwrap() else { panic!("not the message") };
+    let Some(Message::About { build }) = Message::decode(&mut bytes).unwrap() else {
+        panic!("not the message")
+    };
     assert!(build.len() <= TEXT_BYTES && !build.contains('\u{1b}'), "{build:?}");
 }
 

@@ -55,7 +55,9 @@ pub(super) async fn agree(leg: Leg, side: Side) -> Result<(Round, Secret), Round
         Side::Zero => {
             let (committed, commitment) = keys.words.commit()?;
             round.say(PairingStep::Commitment(commitment)).await?;
-            let PairingStep::Contribution(contribution) = round.hear().await? else { return Err(out_of_turn()) };
+            let PairingStep::Contribution(contribution) = round.hear().await? else {
+                return Err(out_of_turn());
+            };
             let (words, reveal) = committed.reveal(&contribution);
             round.say(PairingStep::Reveal(reveal)).await?;
             words
@@ -82,13 +84,12 @@ impl Round {
             return Err(RoundError::NotStored);
         }
         self.say(PairingStep::Stored).await?;
-        match timeout(STORED_WITHIN, self.0.receive()).await?? {
-            Message::Pairing(PairingStep::Stored) => {
-                let _ = timeout(STEP_WITHIN, self.0.close()).await;
-                Ok(())
-            }
-            _ => Err(out_of_turn()),
-        }
+        let Message::Pairing(PairingStep::Stored) = timeout(STORED_WITHIN, self.0.receive()).await?? else {
+            return Err(out_of_turn());
+        };
+        // What is left to say is said; a close that does not get through loses nothing.
+        let _ = timeout(STEP_WITHIN, self.0.close()).await;
+        Ok(())
     }
 
     async fn say(&mut self, step: PairingStep) -> Result<(), RoundError> {
@@ -97,9 +98,9 @@ impl Round {
     }
 
     async fn hear(&mut self) -> Result<PairingStep, RoundError> {
-        match timeout(STEP_WITHIN, self.0.receive()).await?? {
-            Message::Pairing(step) => Ok(step),
-            _ => Err(out_of_turn()),
-        }
+        let Message::Pairing(step) = timeout(STEP_WITHIN, self.0.receive()).await?? else {
+            return Err(out_of_turn());
+        };
+        Ok(step)
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use farhold_secure::{Rendezvous, Token};
 use farhold_secure::rendezvous::{Hour, Stamp};
+use farhold_secure::{Rendezvous, Token};
 use farhold_wire::limits;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
@@ -48,7 +48,8 @@ impl Heartbeat {
         let mut last_time = 0;
         loop {
             let Ok(link) = links.wait_for(Option::is_some).await.map(|link| link.clone()) else { return };
-            let Ok(content) = self.content.wait_for(Option::is_some).await.map(|content| content.clone()) else {
+            let Ok(content) = self.content.wait_for(Option::is_some).await.map(|content| content.clone())
+            else {
                 return;
             };
             let (Some(link), Some(content)) = (link, content) else { continue };

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use farhold_secure::{Rendezvous, Token};
 use farhold_secure::rendezvous::{Hour, Stamp};
+use farhold_secure::{Rendezvous, Token};
 use tokio::sync::watch;
 
 /// What is known of a contact through the relay.
@@ -58,7 +58,13 @@ impl Mailbox {
         let alive = self.alive.values().any(|alive| *alive);
         let all = self.alive.len() >= self.watched;
         self.seen.send_if_modified(|seen| {
-            let present = if alive { Some(true) } else if all { Some(false) } else { seen.present };
+            let present = if alive {
+                Some(true)
+            } else if all {
+                Some(false)
+            } else {
+                seen.present
+            };
             let changed = seen.present != present || news.is_some();
             seen.present = present;
             if let Some(opened) = news {

@@ -69,7 +69,8 @@ impl RelayClient {
     pub(crate) async fn connect(relay: &RelayAddress) -> Result<Self, CallError> {
         let broken = |error: tonic::transport::Error| {
             // The outer error only says that there is one.
-            let cause = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+            let cause =
+                std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
             CallError::Broken(cause)
         };
         let endpoint = Endpoint::from_shared(format!("http://{relay}"))

@@ -71,9 +71,17 @@ pub(super) enum OfferError {
 enum State {
     /// To be offered then.
     Due(Instant),
-    Offered { number: u32, fresh: Fresh, until: Instant },
-    Opening { number: u32 },
-    Up { number: u32 },
+    Offered {
+        number: u32,
+        fresh: Fresh,
+        until: Instant,
+    },
+    Opening {
+        number: u32,
+    },
+    Up {
+        number: u32,
+    },
 }
 
 #[derive(Debug)]

@@ -85,7 +85,8 @@ pub(super) async fn open(
             match side {
                 Side::Zero => dialled(lane, socket, cancel).await,
                 Side::One => {
-                    let (opening, received) = timeout(CONFIRMED_WITHIN, leg::read_opening(&mut socket)).await??;
+                    let (opening, received) =
+                        timeout(CONFIRMED_WITHIN, leg::read_opening(&mut socket)).await??;
                     let mut out = BytesMut::new();
                     let unconfirmed = lane.accept(&opening, clock::now(), &mut out)?;
                     confirm(unconfirmed, socket, received, out, cancel).await
@@ -95,7 +96,11 @@ pub(super) async fn open(
     }
 }
 
-async fn dialled(lane: Lane, socket: Socket, cancel: CancellationToken) -> Result<RecordStream, OpeningError> {
+async fn dialled(
+    lane: Lane,
+    socket: Socket,
+    cancel: CancellationToken,
+) -> Result<RecordStream, OpeningError> {
     let mut out = BytesMut::new();
     let unconfirmed = lane.dial(clock::now(), &mut out)?;
     confirm(unconfirmed, socket, BytesMut::new(), out, cancel).await

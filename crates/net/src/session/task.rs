@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::lanes::{Agreed, Fresh, Lanes, OfferError, Owner};
 use super::opening::{self, OpeningError, Way};
 use super::pulse::{Beat, Pulse};
-use super::{Calls, GOODBYE_WITHIN, Order, RETIRED_WITHIN, Setup, View, first_word};
+use super::{Calls, GOODBYE_WITHIN, Order, RETIRED_LEAST, RETIRED_MOST, Setup, View, first_word};
 use crate::bulk::BulkLane;
 use crate::calls::rpc::{self, PeerClient};
 use crate::calls::serving::Serving;
@@ -96,7 +96,7 @@ pub(super) struct Task {
     openings: JoinSet<Opened>,
     running: JoinSet<Ended>,
     build: Option<String>,
-    /// Set once a newer session carries on.
+    /// Since when a newer session carries on.
     retired: Option<Instant>,
     first: Message,
 }
@@ -109,7 +109,20 @@ impl Task {
         view: watch::Sender<View>,
         orders: mpsc::Receiver<Order>,
     ) -> Self {
-        let Setup { id, leg, path, number, parties, nonces, relay, tickets, serving, counter, reports, cancel } = setup;
+        let Setup {
+            id,
+            leg,
+            path,
+            number,
+            parties,
+            nonces,
+            relay,
+            tickets,
+            serving,
+            counter,
+            reports,
+            cancel,
+        } = setup;
         let side = parties.side();
         let crate::leg::Leg { mut channel, session: keys, exchange, pairing: _, initiated } = leg;
         let counter = WireCounter::part_of(&counter);
@@ -191,8 +204,8 @@ impl Task {
     async fn due(&mut self) -> Result<Instant, End> {
         let now = Instant::now();
         let (heard, busy) = (self.calls.activity.last_heard(), self.calls.activity.busy());
-        if let Some(until) = self.retired
-            && (!busy || now >= until)
+        if let Some(since) = self.retired
+            && now >= since + if busy { RETIRED_MOST } else { RETIRED_LEAST }
         {
             return Err(End::Ordered(Some(Goodbye::Replaced)));
         }
@@ -215,9 +228,10 @@ impl Task {
             }
         }
         let lanes = self.lanes.deadline().filter(|_| self.retired.is_none());
-        let next = self.pulse.deadline(heard, busy).into_iter().chain(lanes).chain(self.retired).min();
+        let retired = self.retired.map(|since| since + if busy { RETIRED_MOST } else { RETIRED_LEAST });
+        let next = self.pulse.deadline(heard, busy).into_iter().chain(lanes).chain(retired).min();
         // The pulse sleeps only while the session is silent, and then its contact's task has a deadline.
-        Ok(next.unwrap_or(now + RETIRED_WITHIN))
+        Ok(next.unwrap_or(now + RETIRED_MOST))
     }
 
     async fn take(&mut self, message: Message) -> Result<(), End> {
@@ -284,7 +298,7 @@ impl Task {
     fn obey(&mut self, order: Option<Order>) -> Result<(), End> {
         match order {
             Some(Order::Retire) => {
-                self.retired.get_or_insert_with(|| Instant::now() + RETIRED_WITHIN);
+                self.retired.get_or_insert_with(Instant::now);
                 Ok(())
             }
             Some(Order::End(goodbye)) => Err(End::Ordered(goodbye)),
@@ -294,7 +308,8 @@ impl Task {
 
     /// Opens a lane that both sides agreed on.
     fn open(&mut self, agreed: Agreed) {
-        let lane = self.keys.lane(agreed.number, class_number(agreed.class), &agreed.my_nonce, &agreed.their_nonce);
+        let lane =
+            self.keys.lane(agreed.number, class_number(agreed.class), &agreed.my_nonce, &agreed.their_nonce);
         let way = match (agreed.bridge_leg, self.dials) {
             (Some(leg), _) => match (&self.relay, self.nonces) {
                 (Some(relay), Some((zero, one))) => {
@@ -350,7 +365,12 @@ impl Task {
                 let serving = self.serving.clone();
                 self.running.spawn(async move {
                     let served = rpc::serve(stream, serving, closed).await;
-                    (number, served.err().map_or_else(|| "the lane was closed".to_owned(), |error| error.to_string()))
+                    (
+                        number,
+                        served
+                            .err()
+                            .map_or_else(|| "the lane was closed".to_owned(), |error| error.to_string()),
+                    )
                 });
             }
         }

@@ -2,7 +2,7 @@
 
 use farhold_secure::Side;
 
-use super::{Attempt, ATTEMPT, Effect, Intent, Lifecycle, Link, Moment, Session, SessionId};
+use super::{ATTEMPT, Attempt, Effect, Intent, Lifecycle, Link, Moment, Session, SessionId};
 use crate::connect::race::DialId;
 use crate::state::Path;
 
@@ -67,7 +67,12 @@ impl Lifecycle {
             Side::Zero => (self.next_number(at), leg.number),
             Side::One => (leg.number.unwrap_or_default(), None),
         };
-        self.effects.push_back(Effect::Adopt { leg: leg.id, session: id, path: leg.path, number: self.number });
+        self.effects.push_back(Effect::Adopt {
+            leg: leg.id,
+            session: id,
+            path: leg.path,
+            number: self.number,
+        });
         self.link = Link::Up { session: Session { id, path: leg.path, nominated, theirs }, silent: None };
         self.failures = 0;
         self.retry = None;

@@ -13,7 +13,9 @@ impl Lifecycle {
     /// When [`Event::Time`](super::Event::Time) is to be handed in.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let grace = match self.link {
-            Link::Up { silent: Some(interruption), .. } | Link::Cut { interruption } => Some(interruption.until),
+            Link::Up { silent: Some(interruption), .. } | Link::Cut { interruption } => {
+                Some(interruption.until)
+            }
             Link::Up { silent: None, .. } | Link::Offline { .. } => None,
         };
         let attempt = self.attempt.iter().flat_map(|attempt| {
@@ -84,7 +86,8 @@ impl Lifecycle {
 
     fn pass_grace(&mut self, at: &Moment) {
         let relay_lost = self.relay == Relay::Lost;
-        let (Link::Up { silent: Some(interruption), .. } | Link::Cut { interruption }) = &mut self.link else {
+        let (Link::Up { silent: Some(interruption), .. } | Link::Cut { interruption }) = &mut self.link
+        else {
             return;
         };
         let Interruption { since, until, reason, path } = interruption;
@@ -128,15 +131,16 @@ impl Lifecycle {
     fn give_up(&mut self) {
         let shown = self.attempt.as_ref().is_none_or(|attempt| attempt.shown);
         self.drop_attempt();
-        let why = match self.blocked() {
+        let blocked = self.blocked();
+        let Link::Offline { reason } = &mut self.link else { return };
+        *reason = match blocked {
+            // Its goodbye said so before its post.
+            Some(OfflineReason::Refused) if *reason == OfflineReason::PeerDisconnected && !shown => return,
             Some(why) => why,
             None if !shown => return,
             None if self.relay == Relay::NotReached => OfflineReason::RelayUnreachable,
             None => OfflineReason::Unreachable,
         };
-        if let Link::Offline { reason } = &mut self.link {
-            *reason = why;
-        }
     }
 
     fn retry_later(&mut self, at: &Moment) {
@@ -150,6 +154,8 @@ impl Lifecycle {
     /// Starts or joins an attempt that is due.
     fn begin(&mut self, at: &Moment) {
         if self.blocked().is_some() {
+            // Whatever lifts it is a reason to try at once.
+            self.retry = None;
             return;
         }
         let doubtful = self.doubtful();

@@ -87,10 +87,7 @@ fn a_bridged_leg_takes_the_next_number_only_after_it_met_the_other_side() {
     assert_eq!(legs.steps(), [Step::Dial(DialId(3), Target::Bridged { number: 1 })]);
     // New nonces: from the start, and the old leg is given up.
     legs.race.rebridge(legs.now);
-    assert_eq!(
-        legs.steps(),
-        [Step::Drop(DialId(3)), Step::Dial(DialId(4), Target::Bridged { number: 0 })]
-    );
+    assert_eq!(legs.steps(), [Step::Drop(DialId(3)), Step::Dial(DialId(4), Target::Bridged { number: 0 })]);
     // What became of a leg that was given up is nobody's business.
     legs.race.failed(DialId(3), true, legs.now);
     assert_eq!(legs.steps(), []);

@@ -88,7 +88,8 @@ fn an_offer_without_an_answer_and_a_refused_one_are_made_again() {
 #[test]
 fn the_other_sides_offers_are_checked() {
     let mut zero = Lanes::new(Side::Zero, true, Instant::now());
-    let mut offer = |number, class, leg| zero.offered(number, class, [2; 32], leg, FRESH).map(|agreed| agreed.number);
+    let mut offer =
+        |number, class, leg| zero.offered(number, class, [2; 32], leg, FRESH).map(|agreed| agreed.number);
     assert_eq!(offer(1, LaneClass::Urgent, Some(1)), Err(OfferError::Number));
     assert_eq!(offer(4, LaneClass::Urgent, Some(1)), Err(OfferError::Number));
     assert_eq!(offer(3, LaneClass::Urgent, None), Err(OfferError::Path));

@@ -1,0 +1,285 @@
+//! Two lifecycles and a network between them, in virtual time.
+
+mod network;
+
+use proptest::prelude::*;
+
+use self::network::{Network, PATHS};
+use super::*;
+use crate::connect::race::Target;
+
+fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+fn milliseconds(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+#[test]
+fn one_who_connects_reaches_the_other_within_five_trips() {
+    for side in 0..2 {
+        for reachable in PATHS {
+            let mut network = Network::new(reachable);
+            network.settle();
+            let start = network.now;
+            network.user(side, Event::Connect);
+            network.until(|network| network.connected());
+            let took = network.now - start;
+            assert!(took <= network.trip * 6, "side {side}, {reachable:?}: {took:?}");
+        }
+    }
+}
+
+#[test]
+fn a_session_moves_to_the_best_path_that_there_is() {
+    let mut network = Network::new(&[Path::Relayed, Path::Lan]);
+    // The relay answers first.
+    network.direct_delay = milliseconds(900);
+    network.user(0, Event::Connect);
+    network.until(|network| network.connected());
+    assert_eq!(network.path(), Some(Path::Relayed));
+    network.until(|network| network.connected() && network.path() == Some(Path::Lan));
+    assert_eq!(network.interruptions, 0);
+    let sessions = network.sessions();
+    network.pass(seconds(60));
+    assert_eq!(network.sessions(), sessions, "it stays there");
+}
+
+#[test]
+fn disconnecting_is_told_at_once_and_refuses_until_connect() {
+    let mut network = Network::new(&[Path::Relayed]);
+    network.user(0, Event::Connect);
+    network.user(1, Event::Connect);
+    network.until(|network| network.connected());
+    network.user(1, Event::Disconnect);
+    assert_eq!(network.phase(1), Phase::Offline { reason: OfflineReason::Disconnected });
+    network.pass(network.trip * 3);
+    assert_eq!(network.phase(0), Phase::Offline { reason: OfflineReason::PeerDisconnected });
+    // The other side still wants, and asking again is refused at once.
+    network.pass(seconds(60));
+    network.user(0, Event::Connect);
+    assert_eq!(network.phase(0), Phase::Offline { reason: OfflineReason::Refused });
+    assert_eq!(network.lives[0].present(), Some(true), "disconnecting does not make absent");
+    network.user(1, Event::Connect);
+    let start = network.now;
+    network.until(|network| network.connected());
+    assert!(network.now - start <= network.trip * 6);
+}
+
+#[test]
+fn silence_interrupts_and_a_return_in_time_goes_on() {
+    for gone in [1, 5, 12, 20] {
+        let mut network = Network::new(&[Path::Relayed, Path::Direct]);
+        network.user(0, Event::Connect);
+        network.until(|network| network.connected());
+        network.cut(true);
+        network.pass(seconds(gone));
+        for side in 0..2 {
+            assert!(
+                !matches!(network.phase(side), Phase::Offline { .. } | Phase::Connecting),
+                "after {gone} s: {:?}",
+                network.phase(side)
+            );
+        }
+        network.cut(false);
+        let back = network.now;
+        network.until(|network| network.connected());
+        assert!(network.now - back <= seconds(5), "after {gone} s: {:?}", network.now - back);
+    }
+}
+
+#[test]
+fn silence_for_too_long_is_offline_and_the_session_still_comes_back() {
+    let mut network = Network::new(&[Path::Direct]);
+    network.user(1, Event::Connect);
+    network.until(|network| network.connected());
+    network.cut(true);
+    network.pass(seconds(40));
+    for side in 0..2 {
+        assert!(matches!(network.phase(side), Phase::Offline { .. }), "{:?}", network.phase(side));
+    }
+    network.pass(seconds(600));
+    network.cut(false);
+    let back = network.now;
+    network.until(|network| network.connected());
+    assert!(network.now - back <= seconds(5), "{:?}", network.now - back);
+}
+
+#[test]
+fn a_program_that_is_gone_is_offline_after_eight_seconds_and_found_again_at_its_return() {
+    for side in 0..2 {
+        let mut network = Network::new(&[Path::Relayed]);
+        network.user(1 - side, Event::Connect);
+        network.until(|network| network.connected());
+        network.kill(side);
+        let killed = network.now;
+        network.until(|network| matches!(network.phase(1 - side), Phase::Offline { .. }));
+        let took = network.now - killed;
+        assert!(took >= seconds(7) && took <= seconds(10), "{took:?}");
+        network.pass(seconds(100));
+        assert_eq!(network.lives[1 - side].present(), Some(false));
+        network.revive(side);
+        let back = network.now;
+        network.until(|network| network.connected());
+        assert!(network.now - back <= seconds(5), "{:?}", network.now - back);
+    }
+}
+
+#[test]
+fn a_program_that_restarts_at_once_takes_the_session_over() {
+    for side in 0..2 {
+        // Its socket stays open in the eyes of the other side.
+        let mut network = Network::new(&[Path::Relayed, Path::Lan]);
+        network.user(1 - side, Event::Connect);
+        network.until(|network| network.connected());
+        network.kill_silently(side);
+        network.revive(side);
+        network.user(side, Event::Connect);
+        let start = network.now;
+        network.until(|network| network.connected());
+        assert!(network.now - start <= seconds(3), "side {side}: {:?}", network.now - start);
+        assert_eq!(network.interruptions, 0, "nobody had to wait for silence");
+    }
+}
+
+#[test]
+fn no_leg_is_dialled_for_a_contact_that_is_absent() {
+    let mut network = Network::new(&[Path::Relayed, Path::Direct]);
+    network.settle();
+    network.kill(1);
+    network.pass(seconds(70));
+    network.user(0, Event::Connect);
+    assert_eq!(network.phase(0), Phase::Offline { reason: OfflineReason::Absent });
+    network.pass(seconds(300));
+    assert_eq!(network.dialled, 0);
+    network.revive(1);
+    network.until(|network| network.connected());
+}
+
+#[test]
+fn without_a_relay_set_nobody_is_found() {
+    let at = Moment { now: Instant::now(), unix_milliseconds: 1, fresh: [1; 16] };
+    let mut life = Lifecycle::new(Side::Zero, false, &at);
+    life.handle(Event::Connect, &at);
+    assert_eq!(life.phase(), Phase::Offline { reason: OfflineReason::NoRelay });
+    assert_eq!(life.deadline(), None);
+}
+
+#[test]
+fn a_relay_that_is_never_reached_is_named() {
+    let mut at = Moment { now: Instant::now(), unix_milliseconds: 1, fresh: [1; 16] };
+    let mut life = Lifecycle::new(Side::Zero, true, &at);
+    life.handle(Event::Connect, &at);
+    assert_eq!(life.phase(), Phase::Connecting);
+    at.now += ATTEMPT;
+    life.handle(Event::Time, &at);
+    assert_eq!(life.phase(), Phase::Offline { reason: OfflineReason::RelayUnreachable });
+    // It is tried again, quietly.
+    at.now = life.deadline().unwrap();
+    life.handle(Event::Time, &at);
+    assert_eq!(life.phase(), Phase::Offline { reason: OfflineReason::RelayUnreachable });
+}
+
+#[test]
+fn side_one_goes_by_the_order_of_nominations() {
+    let at = Moment { now: Instant::now(), unix_milliseconds: 1, fresh: [1; 16] };
+    let mut life = Lifecycle::new(Side::One, true, &at);
+    let leg = |id, number| {
+        Event::Ready(ReadyLeg {
+            id: LegId(id),
+            origin: Origin::Accepted,
+            path: Path::Lan,
+            number: Some(number),
+        })
+    };
+    life.handle(leg(1, 20), &at);
+    life.handle(leg(2, 10), &at);
+    life.handle(leg(3, 30), &at);
+    let decisions: Vec<_> = std::iter::from_fn(|| life.effect())
+        .filter_map(|effect| match effect {
+            Effect::Adopt { leg, .. } => Some((leg.0, true)),
+            Effect::Discard(leg) => Some((leg.0, false)),
+            Effect::Post(_)
+            | Effect::Dial(..)
+            | Effect::DropDial(_)
+            | Effect::Refuse(_)
+            | Effect::Retire(_)
+            | Effect::End(..) => None,
+        })
+        .collect();
+    assert_eq!(decisions, [(1, true), (2, false), (3, true)]);
+}
+
+#[test]
+fn a_deadline_that_has_come_is_followed_by_a_later_one() {
+    let mut network = Network::new(&[Path::Direct]);
+    network.user(0, Event::Connect);
+    network.cut(true);
+    for _ in 0..1000 {
+        let Some(due) = network.lives[0].deadline() else { break };
+        network.now = network.now.max(due);
+        network.event(0, Event::Time);
+        assert!(network.lives[0].deadline().is_none_or(|next| next > network.now));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn both_may_connect_at_any_offset(
+        offset in 0u64..30_000,
+        trip in 1u64..400,
+        direct in 0u64..2_000,
+        paths in 0usize..PATHS.len(),
+        first in 0usize..2,
+    ) {
+        let mut network = Network::new(PATHS[paths]);
+        network.trip = milliseconds(trip);
+        network.direct_delay = milliseconds(direct);
+        network.user(first, Event::Connect);
+        network.pass(milliseconds(offset));
+        network.user(1 - first, Event::Connect);
+        let start = network.now;
+        network.until(|network| network.connected());
+        prop_assert!(network.now - start <= seconds(12), "{:?}", network.now - start);
+        // And it stays so.
+        network.pass(seconds(15));
+        prop_assert!(network.connected());
+        let sessions = network.sessions();
+        network.pass(seconds(120));
+        prop_assert!(network.connected());
+        prop_assert_eq!(network.sessions(), sessions);
+    }
+
+    #[test]
+    fn whatever_happens_two_who_want_to_end_up_connected(
+        script in proptest::collection::vec((0u8..8, 0u64..20_000, 0usize..2), 1..15),
+        paths in 0usize..PATHS.len(),
+    ) {
+        let mut network = Network::new(PATHS[paths]);
+        for (what, wait, side) in script {
+            match what {
+                0 | 1 => network.user(side, Event::Connect),
+                2 => network.user(side, Event::Disconnect),
+                3 => network.cut(true),
+                4 => network.cut(false),
+                5 => network.kill(side),
+                6 => network.kill_silently(side),
+                _ => network.revive(side),
+            }
+            network.pass(milliseconds(wait));
+        }
+        network.cut(false);
+        for side in 0..2 {
+            network.revive(side);
+            network.user(side, Event::Connect);
+        }
+        // A killed program's post takes a minute to end, and until then it may look refusing.
+        network.pass(seconds(90));
+        network.until(|network| network.connected());
+        network.pass(seconds(30));
+        prop_assert!(network.connected());
+    }
+}

@@ -1,0 +1,557 @@
+//! A network of two programs and a relay: messages that take their time, or are lost while it is cut.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::*;
+
+/// Which paths lead anywhere, in all combinations that matter.
+pub(super) const PATHS: [&[Path]; 5] = [
+    &[Path::Relayed],
+    &[Path::Direct],
+    &[Path::Lan],
+    &[Path::Relayed, Path::Direct],
+    &[Path::Relayed, Path::Direct, Path::Lan],
+];
+
+/// How long the relay keeps a post, and how often it is renewed.
+const POST_LIFE: Duration = Duration::from_secs(60);
+const POST_EVERY: Duration = Duration::from_secs(20);
+/// As the pulse of a session has it.
+const SILENT_AFTER: Duration = Duration::from_secs(9);
+const DIAL_WITHIN: Duration = Duration::from_secs(4);
+/// TCP's next attempt after a cut.
+const RESENT_AFTER: Duration = Duration::from_millis(300);
+/// As a session has it that was replaced.
+const LINGER: Duration = Duration::from_secs(1);
+const NOMINATED_WITHIN: Duration = Duration::from_secs(10);
+
+/// What reaches a side.
+#[derive(Debug, Clone)]
+enum Arrival {
+    Event(Event),
+    /// A dialled leg came to nothing.
+    Failed {
+        dial: DialId,
+        met: bool,
+    },
+    /// Side 0's own leg, authenticated.
+    Authenticated {
+        leg: u64,
+        dial: DialId,
+    },
+    /// Side 1's attempt on a leg that it dialled.
+    Attempt {
+        leg: u64,
+        number: u64,
+    },
+    /// Side 0's decision on a leg.
+    Nomination {
+        leg: u64,
+        number: u64,
+    },
+    Discarded {
+        leg: u64,
+        refused: bool,
+    },
+    /// Side 1's answer to it.
+    Settled {
+        leg: u64,
+        number: u64,
+    },
+    Goodbye {
+        leg: u64,
+        goodbye: Goodbye,
+    },
+    /// The other end of a session's leg was closed.
+    Closed {
+        leg: u64,
+    },
+    /// Nothing came on a leg for too long, or something came again.
+    Silence {
+        leg: u64,
+    },
+    PostDue,
+    PostEnds,
+    Seen(MyPost),
+}
+
+#[derive(Debug)]
+struct Program {
+    /// Rises at each restart: what was meant for an earlier run is lost.
+    run: u64,
+    alive: bool,
+    post: Option<MyPost>,
+    /// Sessions by leg, and the other way round.
+    legs: HashMap<SessionId, u64>,
+    dials: HashSet<DialId>,
+}
+
+/// An authenticated leg.
+#[derive(Debug, Clone, Copy)]
+struct Leg {
+    path: Path,
+    /// By which side 1 knows it, unless side 0 dialled it straight.
+    dial_of_one: Option<DialId>,
+}
+
+pub(super) struct Network {
+    pub(super) now: Instant,
+    pub(super) trip: Duration,
+    /// Added to what a direct leg takes.
+    pub(super) direct_delay: Duration,
+    pub(super) lives: Vec<Lifecycle>,
+    pub(super) dialled: usize,
+    pub(super) interruptions: usize,
+    start: Instant,
+    reachable: Vec<Path>,
+    cut: bool,
+    programs: [Program; 2],
+    queue: BTreeMap<(Instant, u64), (usize, u64, Arrival)>,
+    /// Legs that wait at the bridge: by nonces and number, who.
+    parked: HashMap<(Nonce, Nonce, u32), (usize, u64, DialId)>,
+    legs: HashMap<u64, Leg>,
+    held: Vec<(usize, u64, Arrival)>,
+    next: u64,
+    fresh: u128,
+    /// When each side's post ends at the relay.
+    post_ends: [Option<Instant>; 2],
+}
+
+impl Network {
+    pub(super) fn new(reachable: &[Path]) -> Self {
+        let now = Instant::now();
+        let program =
+            || Program { run: 0, alive: true, post: None, legs: HashMap::new(), dials: HashSet::new() };
+        let mut network = Self {
+            now,
+            trip: milliseconds(100),
+            direct_delay: Duration::ZERO,
+            lives: Vec::new(),
+            dialled: 0,
+            interruptions: 0,
+            start: now,
+            reachable: reachable.to_vec(),
+            cut: false,
+            programs: [program(), program()],
+            queue: BTreeMap::new(),
+            parked: HashMap::new(),
+            legs: HashMap::new(),
+            held: Vec::new(),
+            next: 0,
+            fresh: 0,
+            post_ends: [None; 2],
+        };
+        for side in [Side::Zero, Side::One] {
+            let at = network.moment();
+            network.lives.push(Lifecycle::new(side, true, &at));
+        }
+        for side in 0..2 {
+            network.begin(side);
+        }
+        network
+    }
+
+    pub(super) fn user(&mut self, side: usize, event: Event) {
+        if self.programs[side].alive {
+            self.event(side, event);
+        }
+    }
+
+    pub(super) fn phase(&self, side: usize) -> Phase {
+        self.lives[side].phase()
+    }
+
+    /// Both sides have the same session.
+    pub(super) fn connected(&self) -> bool {
+        self.leg(0).is_some() && self.leg(0) == self.leg(1)
+    }
+
+    pub(super) fn path(&self) -> Option<Path> {
+        match self.lives[0].link {
+            Link::Up { session, .. } => Some(session.path),
+            Link::Offline { .. } | Link::Cut { .. } => None,
+        }
+    }
+
+    pub(super) fn sessions(&self) -> u64 {
+        self.lives[0].last_session
+    }
+
+    /// From now on nothing gets through, or everything does again.
+    pub(super) fn cut(&mut self, cut: bool) {
+        if self.cut == cut {
+            return;
+        }
+        self.cut = cut;
+        if !cut {
+            for (side, run, arrival) in std::mem::take(&mut self.held) {
+                if self.programs[side].run == run {
+                    self.later(side, RESENT_AFTER, arrival);
+                }
+            }
+        }
+        for side in 0..2 {
+            self.later(
+                side,
+                milliseconds(if cut { 3000 } else { 300 }),
+                Arrival::Event(Event::Relay { up: !cut }),
+            );
+            for leg in self.programs[side].legs.values().copied().collect::<Vec<_>>() {
+                if cut {
+                    self.later(side, SILENT_AFTER, Arrival::Silence { leg });
+                }
+            }
+        }
+    }
+
+    /// The program's sockets are closed.
+    pub(super) fn kill(&mut self, side: usize) {
+        let legs: Vec<_> = self.programs[side].legs.values().copied().collect();
+        self.kill_silently(side);
+        for leg in legs {
+            self.send(1 - side, self.trip / 2, Arrival::Closed { leg });
+        }
+    }
+
+    /// Nobody is told.
+    pub(super) fn kill_silently(&mut self, side: usize) {
+        let program = &mut self.programs[side];
+        if !program.alive {
+            return;
+        }
+        program.alive = false;
+        program.run += 1;
+        let legs: Vec<_> = std::mem::take(&mut program.legs).into_values().collect();
+        program.dials.clear();
+        self.parked.retain(|_, (who, ..)| *who != side);
+        for leg in legs {
+            self.later(1 - side, SILENT_AFTER, Arrival::Silence { leg });
+        }
+    }
+
+    pub(super) fn revive(&mut self, side: usize) {
+        if self.programs[side].alive {
+            return;
+        }
+        self.programs[side].alive = true;
+        let at = self.moment();
+        self.lives[side] = Lifecycle::new(if side == 0 { Side::Zero } else { Side::One }, true, &at);
+        self.begin(side);
+    }
+
+    /// Lets the first posts get through.
+    pub(super) fn settle(&mut self) {
+        self.pass(self.trip * 3);
+    }
+
+    pub(super) fn pass(&mut self, time: Duration) {
+        let until = self.now + time;
+        while self.step(until) {}
+        self.now = until;
+    }
+
+    pub(super) fn until(&mut self, reached: impl Fn(&Self) -> bool) {
+        let patience = self.now + seconds(120);
+        while !reached(self) {
+            assert!(self.step(patience), "it never came to that: {:?}, {:?}", self.lives[0], self.lives[1]);
+        }
+    }
+
+    pub(super) fn event(&mut self, side: usize, event: Event) {
+        let at = self.moment();
+        let before = self.phase(side);
+        self.lives[side].handle(event, &at);
+        let interrupted = |phase| matches!(phase, Phase::Interrupted { .. });
+        if interrupted(self.phase(side)) && !interrupted(before) {
+            self.interruptions += 1;
+        }
+        while let Some(effect) = self.lives[side].effect() {
+            self.act(side, effect);
+        }
+    }
+
+    fn begin(&mut self, side: usize) {
+        self.event(side, Event::Relay { up: !self.cut });
+        self.later(side, POST_EVERY, Arrival::PostDue);
+        // What the watch tells first.
+        let other = self.programs[1 - side].post.filter(|_| self.post_ends[1 - side].is_some());
+        let told = other.map_or(Arrival::Event(Event::Absent), Arrival::Seen);
+        self.send(side, self.trip, told);
+    }
+
+    fn leg(&self, side: usize) -> Option<u64> {
+        match self.phase(side) {
+            Phase::Connected { session } => self.programs[side].legs.get(&session).copied(),
+            Phase::Offline { .. } | Phase::Connecting | Phase::Interrupted { .. } => None,
+        }
+    }
+
+    fn moment(&mut self) -> Moment {
+        self.fresh += 1;
+        let passed = (self.now - self.start).as_millis();
+        Moment {
+            now: self.now,
+            unix_milliseconds: 1_000_000 + u64::try_from(passed).unwrap(),
+            fresh: self.fresh.to_be_bytes(),
+        }
+    }
+
+    /// The next thing that happens, unless that is after `until`.
+    fn step(&mut self, until: Instant) -> bool {
+        let arrival = self.queue.keys().next().map(|(at, _)| *at);
+        let due = |side: usize| self.lives[side].deadline().filter(|_| self.programs[side].alive);
+        let deadlines = [due(0), due(1)];
+        let Some(next) = arrival.into_iter().chain(deadlines.into_iter().flatten()).min() else {
+            return false;
+        };
+        if next > until {
+            return false;
+        }
+        self.now = self.now.max(next);
+        if arrival == Some(next) {
+            let (_, (side, run, arrival)) = self.queue.pop_first().expect("it was seen");
+            let program = &self.programs[side];
+            if program.alive && program.run == run || matches!(arrival, Arrival::PostEnds) {
+                self.arrive(side, arrival);
+            }
+        } else {
+            let side = usize::from(deadlines[0] != Some(next));
+            self.event(side, Event::Time);
+        }
+        true
+    }
+
+    /// Puts something in a side's way. While the network is cut, what the relay tells is lost, and what goes over a
+    /// leg is sent again by TCP when the network is back.
+    fn send(&mut self, side: usize, after: Duration, arrival: Arrival) {
+        if !self.cut {
+            self.later(side, after, arrival);
+        } else if !matches!(arrival, Arrival::Event(_) | Arrival::Seen(_)) {
+            self.held.push((side, self.programs[side].run, arrival));
+        }
+    }
+
+    fn later(&mut self, side: usize, after: Duration, arrival: Arrival) {
+        self.next += 1;
+        self.queue.insert((self.now + after, self.next), (side, self.programs[side].run, arrival));
+    }
+
+    fn session_of(&self, side: usize, leg: u64) -> Option<SessionId> {
+        self.programs[side].legs.iter().find(|(_, of)| **of == leg).map(|(session, _)| *session)
+    }
+
+    fn report(&mut self, side: usize, leg: u64, event: SessionEvent) {
+        if let Some(session) = self.session_of(side, leg) {
+            self.event(side, Event::Session(session, event));
+        }
+    }
+
+    /// Takes the leg to the side's lifecycle, if the side still has it.
+    fn ready(&mut self, side: usize, leg: u64, dial: Option<DialId>, number: Option<u64>) -> bool {
+        let path = self.legs[&leg].path;
+        let origin = match dial {
+            Some(dial) if !self.programs[side].dials.remove(&dial) => return false,
+            Some(dial) => Origin::Dialled(dial),
+            None => Origin::Accepted,
+        };
+        self.event(side, Event::Ready(ReadyLeg { id: LegId(leg), origin, path, number }));
+        true
+    }
+
+    fn arrive(&mut self, side: usize, arrival: Arrival) {
+        match arrival {
+            Arrival::Event(Event::Relay { up }) if up == self.cut => {}
+            Arrival::Event(event @ Event::Relay { up }) => {
+                self.event(side, event);
+                if up {
+                    self.post(side);
+                    let other = self.programs[1 - side].post;
+                    let told = match (self.post_ends[1 - side], other) {
+                        (Some(_), Some(post)) => Arrival::Seen(post),
+                        (None, _) | (_, None) => Arrival::Event(Event::Absent),
+                    };
+                    self.send(side, self.trip, told);
+                }
+            }
+            Arrival::Event(event) => self.event(side, event),
+            Arrival::Failed { dial, met } => {
+                if self.programs[side].dials.remove(&dial) {
+                    self.event(side, Event::Failed { dial, met });
+                }
+            }
+            Arrival::Authenticated { leg, dial } => {
+                if !self.ready(0, leg, Some(dial), None) {
+                    self.send(1, self.trip / 2, Arrival::Discarded { leg, refused: false });
+                }
+            }
+            Arrival::Attempt { leg, number } => {
+                self.ready(0, leg, None, Some(number));
+            }
+            Arrival::Nomination { leg, number } => {
+                let dial = self.legs[&leg].dial_of_one;
+                if !self.ready(1, leg, dial, Some(number)) {
+                    self.send(0, self.trip / 2, Arrival::Closed { leg });
+                }
+            }
+            Arrival::Discarded { leg, refused } => {
+                if let Some(dial) = self.legs[&leg].dial_of_one
+                    && self.programs[1].dials.remove(&dial)
+                {
+                    let failed = Event::Failed { dial, met: true };
+                    self.event(1, if refused { Event::Refused { dial } } else { failed });
+                }
+            }
+            Arrival::Settled { leg, number } => self.report(side, leg, SessionEvent::Settled(number)),
+            Arrival::Goodbye { leg, goodbye } => self.report(side, leg, SessionEvent::Goodbye(goodbye)),
+            Arrival::Closed { leg } => self.report(side, leg, SessionEvent::Closed),
+            Arrival::Silence { leg } => {
+                let heard = !self.cut && self.session_of(1 - side, leg).is_some();
+                if !heard {
+                    self.report(side, leg, SessionEvent::Silent);
+                    self.later(side, milliseconds(500), Arrival::Silence { leg });
+                } else if self.session_of(side, leg).is_some() {
+                    // TCP sends again what was lost, though it may take its time.
+                    self.report(side, leg, SessionEvent::Alive);
+                }
+            }
+            Arrival::PostDue => {
+                self.post(side);
+                self.later(side, POST_EVERY, Arrival::PostDue);
+            }
+            Arrival::PostEnds => {
+                if self.post_ends[side].is_some_and(|ends| ends <= self.now) {
+                    self.post_ends[side] = None;
+                    self.send(1 - side, self.trip / 2, Arrival::Event(Event::Absent));
+                }
+            }
+            Arrival::Seen(post) => {
+                let candidates = [Path::Lan, Path::Direct].map(|path| Candidate {
+                    address: match path {
+                        Path::Lan => "192.168.0.1:1",
+                        Path::Direct | Path::Relayed => "192.0.2.1:1",
+                    }
+                    .parse()
+                    .unwrap(),
+                    path,
+                });
+                let MyPost { nonce, want, refuse, attempt } = post;
+                let post = PeerPost { nonce, want, refuse, attempt, candidates: candidates.to_vec() };
+                self.event(side, Event::Post(post));
+            }
+        }
+    }
+
+    fn post(&mut self, side: usize) {
+        if let (false, Some(post)) = (self.cut, self.programs[side].post) {
+            self.post_ends[side] = Some(self.now + POST_LIFE);
+            self.later(side, POST_LIFE, Arrival::PostEnds);
+            self.send(1 - side, self.trip, Arrival::Seen(post));
+        }
+    }
+
+    fn act(&mut self, side: usize, effect: Effect) {
+        match effect {
+            Effect::Post(post) => {
+                self.programs[side].post = Some(post);
+                self.post(side);
+            }
+            Effect::Dial(dial, target) => {
+                self.dialled += 1;
+                self.programs[side].dials.insert(dial);
+                match target {
+                    Target::Direct(candidate) => self.dial_direct(side, dial, candidate.path),
+                    Target::Bridged { number } => self.dial_bridge(side, dial, number),
+                }
+            }
+            Effect::DropDial(dial) => {
+                self.programs[side].dials.remove(&dial);
+                self.parked.retain(|_, (who, _, of)| *who != side || *of != dial);
+            }
+            Effect::Adopt { leg, session, path: _, number } => {
+                self.programs[side].legs.insert(session, leg.0);
+                let said = match side {
+                    0 => Arrival::Nomination { leg: leg.0, number },
+                    _ => Arrival::Settled { leg: leg.0, number },
+                };
+                self.send(1 - side, self.trip / 2, said);
+                if self.cut {
+                    self.later(side, SILENT_AFTER, Arrival::Silence { leg: leg.0 });
+                }
+            }
+            Effect::Discard(leg) | Effect::Refuse(leg) => {
+                let refused = matches!(effect, Effect::Refuse(_));
+                let leg = leg.0;
+                let said = match (side, refused) {
+                    (0, refused) => Arrival::Discarded { leg, refused },
+                    (_, true) => Arrival::Goodbye { leg, goodbye: Goodbye::Refused },
+                    (_, false) => Arrival::Closed { leg },
+                };
+                self.send(1 - side, self.trip / 2, said);
+            }
+            Effect::Retire(session) => self.part(side, session, Some(Goodbye::Replaced)),
+            Effect::End(session, goodbye) => self.part(side, session, goodbye),
+        }
+    }
+
+    fn part(&mut self, side: usize, session: SessionId, goodbye: Option<Goodbye>) {
+        if let Some(leg) = self.programs[side].legs.remove(&session) {
+            let arrival = match goodbye {
+                Some(goodbye) => Arrival::Goodbye { leg, goodbye },
+                None => Arrival::Closed { leg },
+            };
+            let linger = if goodbye == Some(Goodbye::Replaced) { LINGER } else { Duration::ZERO };
+            self.send(1 - side, linger + self.trip / 2, arrival);
+        }
+    }
+
+    fn dial_direct(&mut self, side: usize, dial: DialId, path: Path) {
+        let reached = self.reachable.contains(&path) && !self.cut && self.programs[1 - side].alive;
+        if !reached {
+            return self.later(side, DIAL_WITHIN, Arrival::Failed { dial, met: false });
+        }
+        let dial_of_one = (side == 1).then_some(dial);
+        self.authenticate(side, dial, Leg { path, dial_of_one }, self.direct_delay + self.trip);
+    }
+
+    fn dial_bridge(&mut self, side: usize, dial: DialId, number: u32) {
+        if self.cut {
+            return self.later(side, DIAL_WITHIN, Arrival::Failed { dial, met: false });
+        }
+        if !self.reachable.contains(&Path::Relayed) {
+            return;
+        }
+        let Some((zero, one)) = self.lives[side].nonces() else { return };
+        match self.parked.remove(&(zero, one, number)) {
+            Some((other, run, other_dial)) if other != side && self.programs[other].run == run => {
+                let (dial, dial_of_one) = if side == 0 { (dial, other_dial) } else { (other_dial, dial) };
+                let leg = Leg { path: Path::Relayed, dial_of_one: Some(dial_of_one) };
+                self.authenticate(0, dial, leg, self.trip);
+            }
+            Some(_) | None => {
+                self.parked.insert((zero, one, number), (side, self.programs[side].run, dial));
+            }
+        }
+    }
+
+    /// A leg whose handshake begins after `after` and takes a round trip; `side` initiates.
+    fn authenticate(&mut self, side: usize, dial: DialId, leg: Leg, after: Duration) {
+        self.next += 1;
+        let id = self.next;
+        self.legs.insert(id, leg);
+        if side == 0 {
+            self.send(0, after + self.trip, Arrival::Authenticated { leg: id, dial });
+        } else {
+            let number = self.lives[1].number();
+            self.send(0, after + self.trip * 3 / 2, Arrival::Attempt { leg: id, number });
+        }
+        // Lost on the way, or never decided.
+        self.later(
+            0,
+            after + seconds(5),
+            Arrival::Failed { dial: if side == 0 { dial } else { DialId(0) }, met: true },
+        );
+        if let Some(dial) = leg.dial_of_one {
+            self.later(1, after + NOMINATED_WITHIN, Arrival::Failed { dial, met: true });
+        }
+    }
+}
