@@ -3,7 +3,7 @@
 use farhold_wire::{ContactId, EntryId, Name};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::disk::{Kind, Seen};
+use super::disk::{Kind, Origin, Seen};
 use super::schema::{GrantRow, Row, Share, State, kind_number};
 use crate::store::damage;
 use crate::{CatalogError, HomeEvent, TreeEvent};
@@ -86,14 +86,24 @@ impl<'a> Change<'a> {
                 announced,
             ])?;
         let row = self.connection.last_insert_rowid();
-        if announced {
-            self.added(row)?;
+        if announced && let Some(parent) = found.parent {
+            let (id, parent) = (EntryId(id), self.id_of(parent)?);
+            self.event(TreeEvent::Added { id, parent, name: found.name.clone() });
         }
         Ok(row)
     }
 
-    /// Tells of an entry that is seen from now on; of a root each contact in its own words.
-    pub(crate) fn added(&mut self, row: i64) -> Result<(), CatalogError> {
+    fn id_of(&self, row: i64) -> Result<Option<EntryId>, CatalogError> {
+        let id = self
+            .connection
+            .prepare_cached("SELECT id FROM entries WHERE row = ?1")?
+            .query_row([row], |row| Ok(EntryId(row.get(0)?)))
+            .optional()?;
+        Ok(id)
+    }
+
+    /// Tells of a folder that is seen from now on; of a root each contact in its own words.
+    fn added(&mut self, row: i64) -> Result<(), CatalogError> {
         let Some(row) = Row::at(self.connection, row)? else { return Ok(()) };
         if row.parent.is_some() {
             self.event(TreeEvent::Added { id: row.id, parent: row.parent_id, name: row.name });
@@ -146,10 +156,7 @@ impl<'a> Change<'a> {
             return Ok(());
         }
         if moved {
-            let parent = match found.parent {
-                Some(parent) => Row::at(self.connection, parent)?.map(|row| row.id),
-                None => None,
-            };
+            let parent = found.parent.map_or(Ok(None), |parent| self.id_of(parent))?;
             let from = (old.parent_id, old.name.clone());
             self.event(TreeEvent::Moved { id: old.id, from, to: (parent, found.name.clone()) });
         }
@@ -262,11 +269,19 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// What a share's root is now: its device, inode and birth.
-    pub(crate) fn set_identity(&mut self, share: i64, now: (u64, u64, i64)) -> Result<(), CatalogError> {
+    /// What a share's root is now.
+    pub(crate) fn set_origin(&mut self, share: i64, origin: Origin) -> Result<(), CatalogError> {
         self.connection
-            .prepare_cached("UPDATE shares SET device = ?2, inode = ?3, born = ?4 WHERE share = ?1")?
-            .execute((share, now.0.cast_signed(), now.1.cast_signed(), now.2))?;
+            .prepare_cached(
+                "UPDATE shares SET device = ?2, system = ?3, inode = ?4, born = ?5 WHERE share = ?1",
+            )?
+            .execute((
+                share,
+                origin.device.cast_signed(),
+                origin.system.cast_signed(),
+                origin.inode.cast_signed(),
+                origin.born,
+            ))?;
         Ok(())
     }
 

@@ -178,9 +178,36 @@ pub(crate) struct Root {
     pub(crate) meta: Meta,
     /// How far apart two changes must be, on this file system, to have different change times.
     pub(crate) granularity: Duration,
+    /// The number that the file system gives itself; often made of its UUID.
+    system: u64,
+}
+
+/// What a share's root was when it was last found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub(crate) device: u64,
+    pub(crate) system: u64,
+    pub(crate) inode: u64,
+    pub(crate) born: i64,
 }
 
 impl Root {
+    pub(crate) fn origin(&self) -> Origin {
+        let Meta { device, inode, born, .. } = self.meta;
+        Origin { device, system: self.system, inode, born }
+    }
+
+    /// Whether this may be taken for the root that was shared: the same object, also if its device has another
+    /// number since a restart; or another object at its place, made there on the same file system. What is mounted
+    /// at the place must be the same object: another disk is another thing.
+    pub(crate) fn follows(&self, before: &Origin) -> bool {
+        let now = self.origin();
+        let same_system = now.system == before.system;
+        let same_object = (now.inode, now.born) == (before.inode, before.born);
+        (same_object && (now.born != 0 || same_system))
+            || (same_system && now.device == before.device && !self.meta.mount)
+    }
+
     pub(crate) fn open(path: &Path, folder: bool) -> io::Result<Self> {
         let (start, file) = if folder {
             (path, None)
@@ -199,8 +226,8 @@ impl Root {
         if meta.kind != expected {
             return Err(Errno::NOENT.into());
         }
-        let granularity = granularity(&handle)?;
-        Ok(Self { handle, file, meta, granularity })
+        let (granularity, system) = system(&handle)?;
+        Ok(Self { handle, file, meta, granularity, system })
     }
 
     /// What is at `names` below the root, without opening it.
@@ -369,11 +396,12 @@ const COARSE_SYSTEMS: [u64; 12] = [
     0x786f_4256, // VirtualBox shared folders
 ];
 
-fn granularity(handle: &OwnedFd) -> io::Result<Duration> {
-    let kind = rustix::fs::fstatfs(handle)?.f_type;
-    // The field is signed, and of 32 bits on some machines.
-    let kind = u64::from(kind as u32);
-    Ok(if COARSE_SYSTEMS.contains(&kind) { COARSE } else { FINE })
+/// How far apart changes must be on a file system, and the number that it gives itself.
+fn system(handle: &OwnedFd) -> io::Result<(Duration, u64)> {
+    // The type is signed, and of 32 bits on some machines.
+    let kind = u64::from(rustix::fs::fstatfs(handle)?.f_type as u32);
+    let granularity = if COARSE_SYSTEMS.contains(&kind) { COARSE } else { FINE };
+    Ok((granularity, rustix::fs::fstatvfs(handle)?.f_fsid))
 }
 
 const STAT: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::BTIME);

@@ -14,7 +14,7 @@ use crate::CatalogError;
 /// How long further marks are gathered after a first one.
 const GATHER: Duration = Duration::from_millis(100);
 /// The longest that they are gathered, where scans take long.
-const GATHER_MOST: Duration = Duration::from_secs(5);
+const GATHER_MOST: Duration = Duration::from_secs(2);
 /// How often the root is looked at: an unmount is not notified.
 const LOOK: Duration = Duration::from_secs(5);
 /// How often everything is scanned although notifications work, because they are hints.
@@ -81,7 +81,7 @@ impl Keeper {
 
     /// Lets marks come together, for longer where scanning them takes long, unless somebody waits.
     async fn gather(&self) {
-        let long = (self.times.spent * 4).clamp(GATHER, GATHER_MOST);
+        let long = (self.times.spent * 2).clamp(GATHER, GATHER_MOST);
         tokio::select! {
             () = sleep(long) => {}
             () = self.signal.urgent.notified() => {}

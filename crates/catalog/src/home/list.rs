@@ -11,6 +11,7 @@ use farhold_wire::{ContactId, Name};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
+use super::disk::Origin;
 use super::schema::{GrantRow, Share};
 use crate::CatalogError;
 
@@ -27,9 +28,10 @@ struct List {
 pub(crate) struct Listed {
     path: Text,
     pub(crate) folder: bool,
-    pub(crate) device: u64,
-    pub(crate) inode: u64,
-    pub(crate) born: i64,
+    device: u64,
+    system: u64,
+    inode: u64,
+    born: i64,
     grants: Vec<ListedGrant>,
 }
 
@@ -69,6 +71,10 @@ impl Listed {
         Path::new(OsStr::from_bytes(self.path.bytes())).to_owned()
     }
 
+    pub(crate) fn origin(&self) -> Origin {
+        Origin { device: self.device, system: self.system, inode: self.inode, born: self.born }
+    }
+
     /// Contact, shown name and right; what cannot be understood is left out.
     pub(crate) fn grants(&self) -> impl Iterator<Item = (ContactId, Name, bool)> {
         self.grants.iter().filter_map(|grant| {
@@ -90,9 +96,10 @@ pub(crate) fn write(connection: &Connection, folder: &Path) -> Result<(), Catalo
         shares.push(Listed {
             path: Text::new(share.path.as_os_str().as_bytes()),
             folder: share.folder,
-            device: share.device,
-            inode: share.inode,
-            born: share.born,
+            device: share.origin.device,
+            system: share.origin.system,
+            inode: share.origin.inode,
+            born: share.origin.born,
             grants: grants
                 .into_iter()
                 .map(|grant| ListedGrant {

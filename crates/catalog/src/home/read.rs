@@ -352,5 +352,5 @@ fn open(share: &Share, row: &Row, names: &[farhold_wire::Name]) -> Result<Opened
 
 /// The root of a share, if it still is where the share was last found.
 pub(crate) fn open_root(share: &Share) -> Option<Root> {
-    Root::open(&share.path, share.folder).ok().filter(|root| root.meta.device == share.device)
+    Root::open(&share.path, share.folder).ok().filter(|root| root.follows(&share.origin))
 }

@@ -54,28 +54,22 @@ pub(crate) fn step(core: &Core, share: i64, work: &mut Work) -> Result<Outcome, 
     Ok(Outcome { ended: false, rest: scan.rest, again_after })
 }
 
-/// Opens the root if it is the one that was shared: on the same device, or the same object on a device that has
-/// another number since a restart.
+/// Opens the root if it is the one that was shared.
 fn find_root(core: &Core, share: &mut Share, work: &mut Work) -> Result<Option<Root>, CatalogError> {
-    let root = Root::open(&share.path, share.folder).ok().filter(|root| {
-        // Never found yet: taken from the list beside a lost database.
-        share.inode == 0
-            || root.meta.device == share.device
-            || (root.meta.inode, root.meta.born) == (share.inode, share.born)
-    });
-    let Some(root) = root else {
+    let found = Root::open(&share.path, share.folder).ok();
+    let Some(root) = found.filter(|root| root.follows(&share.origin)) else {
         if share.available {
             let share = share.share;
             core.change_blocking(move |change| change.set_available(share, false))?;
         }
         return Ok(None);
     };
-    let now = (root.meta.device, root.meta.inode, root.meta.born);
-    if now != (share.device, share.inode, share.born) {
+    let origin = root.origin();
+    if origin != share.origin {
         let number = share.share;
-        core.change_blocking(move |change| change.set_identity(number, now))?;
+        core.change_blocking(move |change| change.set_origin(number, origin))?;
+        share.origin = origin;
     }
-    (share.device, share.inode, share.born) = now;
     // It counts as available once it is known again.
     if !share.available && work.whole.is_none() {
         work.scan_everything(share.root);
@@ -192,6 +186,7 @@ impl Scan<'_> {
 
     fn list_some(&mut self, round: &mut Round, steps: &mut Vec<Step>) -> Result<Vec<Listed>, CatalogError> {
         let mut listed = Vec::new();
+        let mut again = Vec::new();
         let mut entries = 0;
         while listed.len() < CHUNK_FOLDERS && entries < CHUNK_ENTRIES {
             let Some((folder, deep)) = round.pop() else { break };
@@ -207,9 +202,9 @@ impl Scan<'_> {
                     entries += folder.children.len();
                     listed.push(folder);
                 }
-                Ok(None) => round.push_again(row.parent),
+                Ok(None) => again.push(row.parent),
                 Err(error) => match cause(&error) {
-                    Cause::Gone => round.push_again(row.parent),
+                    Cause::Gone => again.push(row.parent),
                     Cause::Denied | Cause::Failed => {
                         tracing::debug!(%error, "a shared folder cannot be read");
                         if !row.unreadable {
@@ -219,6 +214,8 @@ impl Scan<'_> {
                 },
             }
         }
+        // Not before, so that no folder is listed twice in one part.
+        again.into_iter().for_each(|folder| round.push_again(folder));
         Ok(listed)
     }
 

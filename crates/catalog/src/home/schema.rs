@@ -7,7 +7,7 @@ use bytes::Bytes;
 use farhold_wire::{ContactId, Entry, EntryId, EntryKind, Name, Timestamp, Version};
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
 
-use super::disk::{Kind, Seen};
+use super::disk::{Kind, Origin, Seen};
 use super::types::{Object, OwnEntry};
 use crate::CatalogError;
 use crate::store::{Format, damage};
@@ -19,7 +19,8 @@ pub(crate) const FORMAT: Format = Format {
         CREATE TABLE state (epoch INTEGER NOT NULL, sequence INTEGER NOT NULL, floor INTEGER NOT NULL);
         CREATE TABLE shares (
             share INTEGER PRIMARY KEY AUTOINCREMENT, path BLOB NOT NULL UNIQUE, folder INTEGER NOT NULL,
-            root INTEGER NOT NULL, device INTEGER, inode INTEGER, born INTEGER, available INTEGER NOT NULL
+            root INTEGER NOT NULL, device INTEGER NOT NULL, system INTEGER NOT NULL,
+            inode INTEGER NOT NULL, born INTEGER NOT NULL, available INTEGER NOT NULL
         );
         CREATE TABLE grants (
             share INTEGER NOT NULL, contact BLOB NOT NULL, name BLOB NOT NULL, writable INTEGER NOT NULL,
@@ -187,7 +188,7 @@ impl Row {
     pub(crate) fn own(&self, epoch: u64, share: &Share, grant: Option<&GrantRow>) -> OwnEntry {
         OwnEntry {
             entry: self.entry(epoch, share, grant),
-            object: Object { device: share.device, inode: self.seen.inode, born: self.seen.born },
+            object: Object { device: share.origin.device, inode: self.seen.inode, born: self.seen.born },
         }
     }
 }
@@ -223,10 +224,8 @@ pub(crate) struct Share {
     pub(crate) folder: bool,
     /// The row of its root.
     pub(crate) root: i64,
-    /// The device it was last found on.
-    pub(crate) device: u64,
-    pub(crate) inode: u64,
-    pub(crate) born: i64,
+    /// What its root was when it was last found.
+    pub(crate) origin: Origin,
     pub(crate) available: bool,
 }
 
@@ -238,14 +237,18 @@ impl Share {
             path: Path::new(std::ffi::OsStr::from_bytes(&path)).to_owned(),
             folder: row.get(2)?,
             root: row.get(3)?,
-            device: row.get::<_, i64>(4)?.cast_unsigned(),
-            inode: row.get::<_, i64>(5)?.cast_unsigned(),
-            born: row.get(6)?,
-            available: row.get(7)?,
+            origin: Origin {
+                device: row.get::<_, i64>(4)?.cast_unsigned(),
+                system: row.get::<_, i64>(5)?.cast_unsigned(),
+                inode: row.get::<_, i64>(6)?.cast_unsigned(),
+                born: row.get(7)?,
+            },
+            available: row.get(8)?,
         })
     }
 
-    const SELECT: &str = "SELECT share, path, folder, root, device, inode, born, available FROM shares";
+    const SELECT: &str =
+        "SELECT share, path, folder, root, device, system, inode, born, available FROM shares";
 
     pub(crate) fn all(connection: &Connection) -> Result<Vec<Self>, CatalogError> {
         let mut statement = connection.prepare_cached(&format!("{} ORDER BY path", Self::SELECT))?;

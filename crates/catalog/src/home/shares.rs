@@ -13,7 +13,7 @@ use rusqlite::Connection;
 
 use super::change::{Change, Found};
 use super::core::Core;
-use super::disk::{Kind, Root, Seen};
+use super::disk::{Kind, Origin, Root, Seen};
 use super::keeper;
 use super::list::{self, Listed};
 use super::schema::{GrantRow, Row, Share};
@@ -120,7 +120,7 @@ fn give(
         None => {
             let seen = candidate.seen.clone();
             let found = Found { parent: None, name: name.clone(), seen, young: candidate.young };
-            insert(change, &candidate.path, &found, candidate.root.meta.device, true)?
+            insert(change, &candidate.path, &found, candidate.root.origin(), true)?
         }
     };
     for (contact, old) in wanted {
@@ -134,23 +134,24 @@ fn insert(
     change: &mut Change<'_>,
     path: &Path,
     found: &Found,
-    device: u64,
+    origin: Origin,
     available: bool,
 ) -> Result<Share, CatalogError> {
     let folder = found.seen.kind == Kind::Folder;
     change
         .connection
         .prepare_cached(
-            "INSERT INTO shares (path, folder, root, device, inode, born, available)
-             VALUES (?1, ?2, 0, ?3, ?4, ?5, ?6)",
+            "INSERT INTO shares (path, folder, root, device, system, inode, born, available)
+             VALUES (?1, ?2, 0, ?3, ?4, ?5, ?6, ?7)",
         )
         .and_then(|mut statement| {
             statement.execute((
                 path.as_os_str().as_bytes(),
                 folder,
-                device.cast_signed(),
-                found.seen.inode.cast_signed(),
-                found.seen.born,
+                origin.device.cast_signed(),
+                origin.system.cast_signed(),
+                origin.inode.cast_signed(),
+                origin.born,
                 available,
             ))
         })?;
@@ -350,8 +351,8 @@ pub(crate) fn restore(change: &mut Change<'_>, listed: &[Listed]) -> Result<(), 
         let Some((_, name, _)) = grants.peek() else { continue };
         let seen = Seen {
             kind: if entry.folder { Kind::Folder } else { Kind::File },
-            inode: entry.inode,
-            born: entry.born,
+            inode: entry.origin().inode,
+            born: entry.origin().born,
             size: 0,
             modified: Timestamp::default(),
             changed: 0,
@@ -359,7 +360,7 @@ pub(crate) fn restore(change: &mut Change<'_>, listed: &[Listed]) -> Result<(), 
             target: None,
         };
         let found = Found { parent: None, name: name.clone(), seen, young: false };
-        let share = insert(change, &path, &found, entry.device, false)?;
+        let share = insert(change, &path, &found, entry.origin(), false)?;
         for (contact, name, writable) in grants {
             grant(change, &share, contact, &name, writable, None)?;
         }
