@@ -474,9 +474,8 @@ impl Network {
                     _ => Arrival::Settled { leg: leg.0, number },
                 };
                 self.send(1 - side, self.trip / 2, said);
-                if self.cut {
-                    self.later(side, SILENT_AFTER, Arrival::Silence { leg: leg.0 });
-                }
+                // In case the other side never comes to have it.
+                self.later(side, SILENT_AFTER, Arrival::Silence { leg: leg.0 });
             }
             Effect::Discard(leg) | Effect::Refuse(leg) => {
                 let refused = matches!(effect, Effect::Refuse(_));
