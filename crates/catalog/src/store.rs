@@ -116,7 +116,7 @@ impl Store {
         self.judge(answer.blocking_recv().map_err(|_| CatalogError::Closed)?)
     }
 
-    /// Runs `query` on a blocking thread, with a connection that sees every commit so far.
+    /// Runs `query` on a blocking thread. It sees every commit so far, and none that comes while it runs.
     pub(crate) async fn read<R, F>(&self, query: F) -> Result<R, CatalogError>
     where
         R: Send + 'static,
@@ -143,7 +143,7 @@ impl Store {
             Some(connection) => connection,
             None => self.judge(reader(&self.shared.path))?,
         };
-        let result = self.judge(query(&connection));
+        let result = self.judge(in_one_view(&connection, query));
         let mut idle = lock(&self.shared.idle);
         if idle.len() < READERS && lock(&self.shared.jobs).is_some() {
             idle.push(connection);
@@ -153,9 +153,14 @@ impl Store {
 
     /// Ends the writing thread after what waits, and waits until the database is closed.
     pub(crate) async fn close(&self) {
-        lock(&self.shared.jobs).take();
-        self.shared.readers.close();
+        let jobs = lock(&self.shared.jobs).take();
+        // Readers first: only the last connection to close can tidy the log away, and readers may not write.
+        if let Ok(all) = self.shared.readers.acquire_many(READERS as u32).await {
+            all.forget();
+            self.shared.readers.close();
+        }
         lock(&self.shared.idle).clear();
+        drop(jobs);
         // An error means that the thread is gone, which is what is waited for.
         let _ = self.shared.ended.clone().wait_for(|ended| *ended).await;
     }
@@ -177,6 +182,16 @@ impl Store {
             other => other,
         }
     }
+}
+
+fn in_one_view<R>(
+    connection: &Connection,
+    query: impl FnOnce(&Connection) -> Result<R, CatalogError>,
+) -> Result<R, CatalogError> {
+    let view = connection.unchecked_transaction()?;
+    let result = query(&view)?;
+    view.commit()?;
+    Ok(result)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -116,7 +116,9 @@ impl Follower {
         };
         if tokio::time::timeout(PATIENCE, wait).await.is_err() {
             let (seen, held) = (self.tree(name).await, on_disk(path));
-            let Some(seen) = seen else { panic!("{name} is not seen") };
+            let Some(seen) = seen else {
+                panic!("{name} is not seen: {:?} {:?}", self.replica.roots().await, self.replica.position())
+            };
             let differs = |a: &Tree, b: &Tree| -> Vec<_> {
                 a.iter()
                     .filter(|(path, node)| b.get(*path) != Some(*node))
@@ -191,7 +193,8 @@ fn follow(home: &Home, replica: &Replica, contact: ContactId) -> JoinHandle<()> 
     let (home, replica) = (home.clone(), replica.clone());
     tokio::spawn(async move {
         let mut changes = home.changes(contact, replica.position());
-        while let Some(Ok(batch)) = changes.next().await {
+        while let Some(batch) = changes.next().await {
+            let batch = batch.unwrap();
             assert!(batch.changes.len() <= limits::BATCH_CHANGES);
             replica.apply(batch).await.unwrap();
         }
