@@ -8,7 +8,10 @@ use tokio::sync::Semaphore;
 
 use crate::error::VfsError;
 
-/// Requests that wait for one contact at once: a quarter of those that the system lets wait for the drive.
+/// How long a request waits before it needs a slot: what comes from this machine's disk, or from a contact that answers,
+/// is there by then.
+const GRACE: Duration = Duration::from_secs(1);
+/// Requests that wait longer for one contact at once: a quarter of those that the system lets wait for the drive.
 const WAITING: usize = crate::BACKGROUND_SLOTS / 4;
 /// Requests over that which wait for one of these to end: a busy contact's go on, a dead one's fail soon.
 const QUEUED: usize = crate::BACKGROUND_SLOTS / 2;
@@ -27,7 +30,7 @@ impl Slots {
         Self { waiting: Semaphore::new(WAITING), queued: Semaphore::new(QUEUED) }
     }
 
-    /// Waits for `work`, at most for `longest`, holding a slot. What needs no waiting needs no slot.
+    /// Waits for `work`, at most for `longest`, holding a slot if it takes long.
     pub(crate) async fn hold<T>(
         &self,
         longest: Duration,
@@ -38,7 +41,10 @@ impl Slots {
             let _slot = tokio::select! {
                 biased;
                 outcome = &mut work => return outcome,
-                slot = self.slot() => slot?,
+                slot = async {
+                    tokio::time::sleep(GRACE).await;
+                    self.slot().await
+                } => slot?,
             };
             work.await
         };
@@ -60,7 +66,7 @@ impl Slots {
 
 #[cfg(test)]
 mod tests {
-    use std::future::{pending, ready};
+    use std::future::pending;
     use std::sync::Arc;
 
     use tokio::task::JoinSet;
@@ -82,13 +88,17 @@ mod tests {
                 (outcome, began.elapsed().as_secs())
             });
         }
-        tokio::task::yield_now().await;
-        assert_eq!(slots.hold(LONGEST, ready(Ok(7))).await, Ok(7));
+        tokio::time::sleep(GRACE * 2).await;
+        let from_disk = async {
+            tokio::time::sleep(GRACE / 2).await;
+            Ok(7)
+        };
+        assert_eq!(slots.hold(LONGEST, from_disk).await, Ok(7));
         let mut ends: Vec<_> = tasks.join_all().await;
         ends.sort_by_key(|(_, seconds)| *seconds);
         let count = |error, seconds| ends.iter().filter(|end| **end == (Err(error), seconds)).count();
-        assert_eq!(count(VfsError::Busy, 0), crate::BACKGROUND_SLOTS - WAITING - QUEUED);
-        assert_eq!(count(VfsError::Busy, 5), QUEUED);
+        assert_eq!(count(VfsError::Busy, 1), crate::BACKGROUND_SLOTS - WAITING - QUEUED);
+        assert_eq!(count(VfsError::Busy, 6), QUEUED);
         assert_eq!(count(VfsError::TimedOut, 27), WAITING);
     }
 
@@ -101,7 +111,7 @@ mod tests {
             tasks.spawn(async move {
                 slots
                     .hold(LONGEST, async {
-                        tokio::time::sleep(Duration::from_millis(200)).await;
+                        tokio::time::sleep(GRACE + Duration::from_millis(200)).await;
                         Ok(())
                     })
                     .await

@@ -134,7 +134,8 @@ pub(super) enum Detach {
 pub(super) fn detach(point: &Path, how: Detach) -> Result<(), DetachError> {
     let flags = match how {
         Detach::Idle => UnmountFlags::NOFOLLOW,
-        Detach::Lazily => UnmountFlags::NOFOLLOW | UnmountFlags::DETACH,
+        // Forced, so that the connection to the kernel ends now and not when its users let go.
+        Detach::Lazily => UnmountFlags::NOFOLLOW | UnmountFlags::DETACH | UnmountFlags::FORCE,
     };
     match rustix::mount::unmount(point, flags) {
         Ok(()) => Ok(()),

@@ -25,6 +25,8 @@ use super::{notify, point, repair, watch};
 /// Threads that read requests from the kernel. They only decode and start tasks; the second is there for when the
 /// first waits for a processor.
 const READERS: usize = 2;
+/// How long the connection of a mount that nobody uses takes to end, at most.
+const IDLE_LIMIT: Duration = Duration::from_millis(500);
 /// How long each of the things that [`Mount::stop`] waits for may take.
 const END_LIMIT: Duration = Duration::from_secs(2);
 
@@ -126,6 +128,10 @@ impl Mount {
         }
         let entry = self.entry.clone();
         let stopped = blocking(move || unmount(&entry)).await?;
+        // While somebody still uses what is out of the tree of files, the connection to the kernel lives on.
+        if tokio::time::timeout(IDLE_LIMIT, self.ends.readers.cancelled()).await.is_err() {
+            abort(&self.entry);
+        }
         for (ended, thread) in [(&self.ends.readers, "readers"), (&self.ends.notifier, "notifier")] {
             if tokio::time::timeout(END_LIMIT, ended.cancelled()).await.is_err() {
                 tracing::warn!(thread, "a thread of the mount has not ended yet");
@@ -226,11 +232,14 @@ fn unmount(entry: &MountEntry) -> Result<Stopped, MountError> {
         Err(DetachError::Busy) => return Err(failed("busy".to_owned())),
         Err(DetachError::Failed(reason)) => return Err(failed(reason)),
     }
-    // Ends what the holders still do with it, and with that the threads. Without this file (its file system is not
-    // mounted everywhere) that happens when they let go.
-    let abort = format!("/sys/fs/fuse/connections/{}/abort", entry.minor);
-    if let Err(error) = fs::write(abort, "1") {
+    Ok(Stopped { holders })
+}
+
+/// Ends the connection of a mount that still has one, and with it whatever its users wait for. Where the file system
+/// that this needs is not mounted, the connection ends when they let go.
+fn abort(entry: &MountEntry) {
+    let path = format!("/sys/fs/fuse/connections/{}/abort", entry.minor);
+    if let Err(error) = fs::write(path, "1") {
         tracing::debug!(%error, "the connection to the kernel ends when nobody uses it");
     }
-    Ok(Stopped { holders })
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use farhold_mount::{MountError, repair_stale};
 
 use crate::content;
-use crate::reading::{errno, libc_errno};
+use crate::errors::{self, errno};
 use crate::using::{Host, Running, is_mounted, unmount, until};
 
 fn again(folder: &Path) -> Result<Host, String> {
@@ -60,7 +60,7 @@ fn a_busy_mount_is_taken_away_and_its_users_are_told() {
     assert!(!user.has_ended());
     assert!(fs::metadata(inside).is_err());
     let cwd = fs::read_dir(format!("/proc/{}/cwd/", user.0.id()));
-    assert_eq!(errno(cwd), libc_errno::ENOTCONN);
+    assert_eq!(errno(cwd), errors::ENOTCONN);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_killed_mount_is_repaired_at_the_next_start() {
     let point = host.point();
     host.kill();
     assert!(is_mounted(&point));
-    assert_eq!(errno(fs::read_dir(&point)), libc_errno::ENOTCONN);
+    assert_eq!(errno(fs::read_dir(&point)), errors::ENOTCONN);
     let mut host = Host::start(folder.path());
     host.file(b"file", 20, 2);
     assert_eq!(fs::read(host.path("file")).unwrap(), content(2, 20));

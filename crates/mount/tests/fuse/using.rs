@@ -44,6 +44,8 @@ impl Host {
             Some(answer) if answer == "mounted" => Ok(host),
             Some(answer) => {
                 host.child.wait().unwrap();
+                // What is mounted there is not its own.
+                host.leave = true;
                 Err(answer)
             }
             None => panic!("the host ended: {:?}", host.child.wait()),
@@ -93,11 +95,17 @@ impl Host {
 
     /// Unmounts; the process numbers of those who used the mount still.
     pub(crate) fn stop(mut self) -> Vec<u32> {
+        let pids = self.end();
+        assert!(!is_mounted(&self.point()));
+        pids
+    }
+
+    /// Asks the process to unmount and to end.
+    pub(crate) fn end(&mut self) -> Vec<u32> {
         let answer = self.tell("stop");
         let pids = answer.strip_prefix("stopped").unwrap_or_else(|| panic!("{answer}"));
         let pids = pids.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
         assert!(self.child.wait().unwrap().success());
-        assert!(!is_mounted(&self.point()));
         pids
     }
 

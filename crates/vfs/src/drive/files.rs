@@ -2,13 +2,15 @@
 
 use std::fs::File;
 use std::io;
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
 use farhold_cache::{FetchError, ReadError, Reader};
 use farhold_catalog::{Entry, EntryId, EntryKind, Version};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::lookup::{entry_attr, gone};
 use super::{Drive, local, lock};
@@ -22,6 +24,9 @@ use crate::known::{ContentState, Target};
 const ATTEMPTS: u32 = 16;
 /// How long it waits for the content to settle, more with each attempt.
 const SETTLE: Duration = Duration::from_millis(20);
+/// A system whose reading ahead failed asks once more for what a program wants of it. Within this time after a wait
+/// that was in vain, that is not waited for again.
+const IN_VAIN: Duration = Duration::from_secs(2);
 
 /// An open file.
 #[derive(Debug)]
@@ -47,6 +52,8 @@ pub(super) struct TheirFile {
     entry: EntryId,
     incarnation: u64,
     reading: watch::Sender<Reading>,
+    /// What was waited for in vain last, and until when.
+    in_vain: Mutex<Option<(Range<u64>, Instant)>>,
 }
 
 /// The version that is read now.
@@ -70,6 +77,23 @@ impl TheirFile {
     /// Whether it is this entry.
     pub(super) fn is(&self, contact: &Contact, entry: EntryId) -> bool {
         self.entry == entry && self.contact.id() == contact.id()
+    }
+
+    fn was_in_vain(&self, offset: u64) -> bool {
+        let in_vain = lock(&self.in_vain);
+        in_vain.as_ref().is_some_and(|(range, at)| range.contains(&offset) && at.elapsed() < IN_VAIN)
+    }
+
+    fn note_in_vain(&self, offset: u64, length: u32) {
+        let mut in_vain = lock(&self.in_vain);
+        let mut range = offset..offset.saturating_add(length.into());
+        // Reading ahead is several requests, which fail together.
+        if let Some((before, at)) = in_vain.as_ref()
+            && at.elapsed() < IN_VAIN
+        {
+            range = before.start.min(range.start)..before.end.max(range.end);
+        }
+        *in_vain = Some((range, Instant::now()));
     }
 }
 
@@ -104,7 +128,14 @@ impl Drive {
     pub async fn read(&self, file: Handle, offset: u64, length: u32) -> Result<Bytes, VfsError> {
         match &*self.files.get(file)? {
             OpenedFile::Mine(file) => read_mine(Arc::clone(&file.file), offset, length).await,
-            OpenedFile::Theirs(file) => file.contact.wait(self.read_theirs(file, offset, length)).await,
+            OpenedFile::Theirs(file) if file.was_in_vain(offset) => Err(VfsError::TimedOut),
+            OpenedFile::Theirs(file) => {
+                let read = file.contact.wait(self.read_theirs(file, offset, length)).await;
+                if read == Err(VfsError::TimedOut) {
+                    file.note_in_vain(offset, length);
+                }
+                read
+            }
         }
     }
 
@@ -213,7 +244,14 @@ fn open_theirs(
     let reader = Arc::new(contact.reader(entry.id, entry.version, size));
     let (reading, _) =
         watch::channel(Reading { version: entry.version, attr: entry_attr(node, entry), reader });
-    let file = TheirFile { node, contact, entry: entry.id, incarnation: entry.incarnation, reading };
+    let file = TheirFile {
+        node,
+        contact,
+        entry: entry.id,
+        incarnation: entry.incarnation,
+        reading,
+        in_vain: Mutex::default(),
+    };
     Ok((OpenedFile::Theirs(file), ContentState::Version(entry.version)))
 }
 

@@ -58,7 +58,7 @@ async fn offline_what_is_here_is_read_and_the_rest_fails_at_once() {
 
 #[tokio::test]
 async fn a_silent_contact_is_waited_for_so_long_and_stalls_nothing_else() {
-    let bench = Bench::with_wait(Duration::from_millis(300)).await;
+    let bench = Bench::with_wait(Duration::from_secs(3)).await;
     let bob = bench.contact(2, "bob").await;
     let carol = bench.contact(3, "carol").await;
     bob.file(None, b"file", content(1, 1000)).await;
@@ -76,6 +76,8 @@ async fn a_silent_contact_is_waited_for_so_long_and_stalls_nothing_else() {
         .collect();
     let waiting = futures_util::future::join_all(reads);
     let elsewhere = async {
+        // Until it is decided who may wait.
+        tokio::time::sleep(Duration::from_millis(1500)).await;
         for _ in 0..50 {
             assert_eq!(bench.read("carol/file").await.unwrap(), content(2, 1000));
             assert_eq!(bench.read("bob/read").await.unwrap(), content(3, 1000));
@@ -118,4 +120,26 @@ async fn files_read_twice_are_fetched_once() {
     assert!(fetches > 0);
     bench.read("bob/file").await.unwrap();
     assert_eq!(bob.fetches(), fetches);
+}
+
+#[tokio::test]
+async fn what_was_waited_for_in_vain_is_not_waited_for_again_at_once() {
+    let bench = Bench::with_wait(Duration::from_millis(300)).await;
+    let bob = bench.contact(2, "bob").await;
+    bob.file(None, b"file", content(1, MIB)).await;
+    let file = bench.open("bob/file").await.unwrap();
+    bob.set_mode(Mode::Silent);
+    // As a system reads ahead: two requests at once, and then what the program wants.
+    let (first, second) =
+        tokio::join!(bench.drive.read(file, 0, 131_072), bench.drive.read(file, 131_072, 131_072));
+    assert_eq!((first, second), (Err(VfsError::TimedOut), Err(VfsError::TimedOut)));
+    let asked = bob.fetches();
+    assert_eq!(bench.drive.read(file, 4096, 4096).await, Err(VfsError::TimedOut));
+    assert_eq!(bob.fetches(), asked, "it was asked for again");
+    // Elsewhere in the file it is.
+    assert_eq!(bench.drive.read(file, 500_000, 4096).await, Err(VfsError::TimedOut));
+    assert!(bob.fetches() > asked, "it was not asked for");
+    bob.set_mode(Mode::Online);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(bench.drive.read(file, 4096, 4096).await.unwrap(), content(1, MIB).slice(4096..8192));
 }
