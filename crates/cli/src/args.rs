@@ -116,7 +116,7 @@ pub(crate) struct Up {
     /// TCP port for direct connections; 0 takes any free one
     #[arg(long, value_name = "PORT", conflicts_with = "relay_only")]
     pub(crate) listen: Option<u16>,
-    /// Does not look for contacts in the local network
+    /// Does not dial contacts in the local network; they may still dial you
     #[arg(long)]
     pub(crate) no_lan: bool,
     /// Connects through the relay only

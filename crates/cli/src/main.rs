@@ -13,12 +13,14 @@ mod signals;
 mod size;
 mod up;
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 use farhold_control::ControlClient;
 use farhold_engine::layout::Layout;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::args::{Cli, Command};
 use crate::exit::CommandError;
@@ -42,8 +44,14 @@ fn main() -> ExitCode {
 }
 
 fn log(default: &str) {
-    let filter = EnvFilter::try_from_env("FARHOLD_LOG").unwrap_or_else(|_| EnvFilter::new(default));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let mut filter = EnvFilter::try_from_env("FARHOLD_LOG").unwrap_or_else(|_| EnvFilter::new(default));
+    // This crate names watched paths in warnings; ours belong into DEBUG alone.
+    let personal = filter.max_level_hint().is_some_and(|most| most >= LevelFilter::DEBUG);
+    if !personal && let Ok(quiet) = "notify=off".parse() {
+        filter = filter.add_directive(quiet);
+    }
+    let colours = std::io::stderr().is_terminal();
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).init();
 }
 
 async fn run(cli: Cli, output: Output) -> Result<(), CommandError> {

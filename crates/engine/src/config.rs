@@ -15,7 +15,7 @@ pub struct EngineConfig {
     pub mount: MountChoice,
     /// TCP port for direct connections; 0 takes any free one.
     pub listen: Option<u16>,
-    /// Contacts are not sought in the local network.
+    /// Contacts are not dialled in the own network.
     pub no_lan: bool,
     /// Contacts are reached through the relay only.
     pub relay_only: bool,

@@ -160,8 +160,12 @@ impl Controller {
     async fn add_contact(&mut self, name: &str, code: Code) -> Result<(), EngineError> {
         let mut book = self.book();
         book.add(&self.code, name, code)?;
-        self.save(&book).await?;
+        // First, since it can refuse; whoever is met before the contact is saved is looked at after it.
         self.net.pair(code)?;
+        if let Err(error) = self.save(&book).await {
+            self.net.cancel_pairing(&code);
+            return Err(error);
+        }
         self.contacts.send_replace(book);
         Ok(())
     }

@@ -102,6 +102,7 @@ impl Choices {
             relay: relay.clone(),
             bind: config.loopback.then_some(std::net::Ipv4Addr::LOCALHOST.into()),
             port: config.listen.unwrap_or(settings.listen_port),
+            no_lan: config.no_lan || !settings.lan,
             relay_only: settings.relay_only || config.relay_only,
             ..NetConfig::default()
         };

@@ -33,7 +33,7 @@ pub struct Settings {
     pub allow_other: bool,
     /// Port for direct connections; 0 takes any free one.
     pub listen_port: u16,
-    /// Whether contacts are sought in the local network.
+    /// Whether contacts are dialled in the own network.
     pub lan: bool,
     /// Whether every connection goes through the relay.
     pub relay_only: bool,

@@ -73,6 +73,8 @@ pub struct NetConfig {
     pub announce: Option<Vec<SocketAddr>>,
     /// Reach contacts through the relay alone: no direct leg is dialled, announced or accepted.
     pub relay_only: bool,
+    /// Do not dial contacts at addresses of our own networks; they may still dial us.
+    pub no_lan: bool,
     /// Whether to count on AES in hardware; none asks the processor.
     pub hardware_aes: Option<bool>,
 }

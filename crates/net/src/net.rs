@@ -55,7 +55,7 @@ impl Net {
         service: Arc<dyn PeerService>,
         cancel: CancellationToken,
     ) -> Result<(Self, mpsc::Receiver<NetEvent>), NetError> {
-        let NetConfig { relay: address, bind, port, announce, relay_only, hardware_aes } = config;
+        let NetConfig { relay: address, bind, port, announce, relay_only, no_lan, hardware_aes } = config;
         let listener = match relay_only {
             true => None,
             false => Some(listener::bind(bind, port).await?),
@@ -76,6 +76,7 @@ impl Net {
             address,
             relay,
             relay_only,
+            no_lan,
             loopback: bind.is_some_and(|ip| ip.is_loopback()),
             roster: Arc::default(),
             tickets: Arc::default(),

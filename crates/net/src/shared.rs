@@ -27,6 +27,7 @@ pub(crate) struct Shared {
     pub(crate) address: Option<RelayAddress>,
     pub(crate) relay: Arc<Relay>,
     pub(crate) relay_only: bool,
+    pub(crate) no_lan: bool,
     /// We listen at a loopback address, so contacts on this machine may be dialled there.
     pub(crate) loopback: bool,
     pub(crate) roster: Arc<Roster>,

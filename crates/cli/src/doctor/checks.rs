@@ -27,19 +27,18 @@ pub(super) fn engine(running: Option<&Status>) -> Finding {
     }
 }
 
-/// Root mounts by itself; everybody else needs the set-user-id helper.
+/// Root mounts by itself; everybody else needs the set-user-id helper, which opens the device in the user's name.
 pub(super) fn fuse() -> Finding {
-    let device = OpenOptions::new().read(true).write(true).open("/dev/fuse");
-    if rustix::process::geteuid().is_root() {
-        return match device {
-            Ok(_) => Finding::ok("fuse", "/dev/fuse can be opened"),
-            Err(error) => missing_device(&error),
+    if let Err(error) = OpenOptions::new().read(true).write(true).open("/dev/fuse") {
+        let fix = if error.kind() == io::ErrorKind::PermissionDenied {
+            "sudo chmod 666 /dev/fuse, which is what systems usually set"
+        } else {
+            "sudo modprobe fuse; in a container, start it with --device /dev/fuse --cap-add SYS_ADMIN"
         };
+        return Finding::bad("fuse", Verdict::Failed, format!("/dev/fuse cannot be opened: {error}"), fix);
     }
-    if let Err(error) = &device
-        && error.kind() == io::ErrorKind::NotFound
-    {
-        return missing_device(error);
+    if rustix::process::geteuid().is_root() {
+        return Finding::ok("fuse", "/dev/fuse can be opened");
     }
     match find("fusermount3") {
         None => Finding::bad(
@@ -56,15 +55,6 @@ pub(super) fn fuse() -> Finding {
         ),
         Some(path) => Finding::ok("fuse", format!("{} mounts for ordinary users", path.display())),
     }
-}
-
-fn missing_device(error: &io::Error) -> Finding {
-    Finding::bad(
-        "fuse",
-        Verdict::Failed,
-        format!("/dev/fuse cannot be opened: {error}"),
-        "sudo modprobe fuse; in a container, start it with --device /dev/fuse --cap-add SYS_ADMIN",
-    )
 }
 
 fn find(program: &str) -> Option<PathBuf> {

@@ -268,6 +268,29 @@ async fn through_the_relay_only() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn without_lan_nobody_is_dialled_in_the_own_network() {
+    let world = World::new();
+    let start = async |who, lan| {
+        let config = world.config(who);
+        let layout = Layout::new(&config.config_dir);
+        layout.create().unwrap();
+        let mut settings = Settings::load(&layout.settings()).unwrap();
+        settings.lan = lan;
+        settings.save(&layout.settings()).unwrap();
+        Engine::start(config).await.unwrap()
+    };
+    let anna = Engine::start(EngineConfig { no_lan: true, ..world.config("anna") }).await.unwrap();
+    let ben = start("ben", false).await;
+    // Loopback is the own network of both.
+    pair(&anna, &ben).await;
+    assert_eq!(contact(&anna, "ben").session.path.as_deref(), Some("relayed"));
+    ben.stop().await;
+    let ben = start("ben", true).await;
+    wait("ben dials", async || (contact(&anna, "ben").session.path? == "lan").then_some(())).await;
+    world.end(&[&anna, &ben]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_removed_contact_leaves_nothing_and_can_be_added_anew() {
     let world = World::new();
     let (anna, ben) = (world.engine("anna").await, world.engine("ben").await);

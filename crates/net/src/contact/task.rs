@@ -177,12 +177,16 @@ impl Task {
                 Ok(post) => {
                     let announced = if self.parts.shared.relay_only { &[][..] } else { &post.candidates };
                     let addresses = self.parts.shared.addresses.borrow();
+                    let mut candidates = addresses.candidates(announced, self.parts.shared.loopback);
+                    if self.parts.shared.no_lan {
+                        candidates.retain(|candidate| candidate.path != Path::Lan);
+                    }
                     Some(Event::Post(PeerPost {
                         nonce: post.nonce,
                         want: post.want,
                         refuse: post.refuse,
                         attempt: post.attempt,
-                        candidates: addresses.candidates(announced, self.parts.shared.loopback),
+                        candidates,
                     }))
                 }
                 Err(error) => {
