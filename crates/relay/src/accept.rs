@@ -16,7 +16,7 @@ use crate::config::Limit;
 use crate::metrics::Counter;
 use crate::source::{Quota, Source};
 
-/// Pause after a failed accept, which mostly means that file descriptors ran out.
+/// Pause after a failed accept that tells of this machine, mostly that file descriptors ran out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Counts the connections of one port.
@@ -88,10 +88,18 @@ pub(crate) async fn accept(listener: &TcpListener, gate: &Arc<Gate>) -> (TcpStre
             }
             Err(error) => {
                 tracing::debug!(%error, "accept failed");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
+                if !is_of_one_caller(&error) {
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
             }
         }
     }
+}
+
+/// Whether an accept failed since the caller left, or was interrupted: the next one may be there already.
+fn is_of_one_caller(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted)
 }
 
 /// A connection that a server library drives: it fails by itself when its deadline passes before enough was read,
@@ -99,7 +107,6 @@ pub(crate) async fn accept(listener: &TcpListener, gate: &Arc<Gate>) -> (TcpStre
 #[derive(Debug)]
 pub(crate) struct Guarded {
     stream: TcpStream,
-    peer: SocketAddr,
     deadline: Option<Pin<Box<Sleep>>>,
     /// Bytes still to be read before the deadline is lifted.
     missing: usize,
@@ -110,23 +117,18 @@ pub(crate) struct Guarded {
 impl Guarded {
     /// `within` counts from now and is lifted once `enough` bytes were read (`usize::MAX`: never).
     pub(crate) fn new(
-        (stream, peer, permit): (TcpStream, SocketAddr, Permit),
+        (stream, permit): (TcpStream, Permit),
         within: Duration,
         enough: usize,
         ended: CancellationToken,
     ) -> Self {
         Self {
             stream,
-            peer,
             deadline: Some(Box::pin(tokio::time::sleep(within))),
             missing: enough,
             ended: Box::pin(ended.cancelled_owned()),
             _permit: permit,
         }
-    }
-
-    pub(crate) fn peer(&self) -> SocketAddr {
-        self.peer
     }
 
     fn check(&mut self, context: &mut Context<'_>) -> io::Result<()> {
@@ -190,5 +192,22 @@ impl AsyncWrite for Guarded {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use rustix::io::Errno;
+
+    use super::*;
+
+    #[test]
+    fn a_caller_that_left_holds_up_nobody() {
+        for errno in [Errno::CONNABORTED, Errno::CONNRESET, Errno::INTR] {
+            assert!(is_of_one_caller(&errno.into()), "{errno}");
+        }
+        for errno in [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM] {
+            assert!(!is_of_one_caller(&errno.into()), "{errno}");
+        }
     }
 }

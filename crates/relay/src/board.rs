@@ -7,13 +7,14 @@
 //! A watcher is told states, not a history: its queue holds each of its tokens at most once, and what it takes is
 //! the state at that moment. So a slow watcher costs no memory and always ends with the truth.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use farhold_wire::limits;
 
-use crate::config::Limits;
+use crate::config::{Limit, Limits};
+use crate::pace::Pace;
 use crate::source::{Full, Quota, Source};
 
 pub(crate) type Token = [u8; limits::TOKEN_BYTES];
@@ -36,9 +37,20 @@ pub(crate) struct Post {
 /// Why a post was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PostRefusal {
+    /// The source posts too often.
+    TooFast,
     /// Others hold all slots of the token.
     SlotsTaken,
     /// The board is full, or this source's part of it.
+    Full(Full),
+}
+
+/// Why nobody watches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WatchRefusal {
+    /// One of the tokens has all the watches that it may.
+    WatchesTaken,
+    /// There are enough watches, or enough of this source.
     Full(Full),
 }
 
@@ -74,13 +86,15 @@ pub(crate) struct Board {
     slots: HashMap<Token, Vec<Slot>>,
     expiries: BTreeSet<(Instant, Token, SlotKey)>,
     watchers: HashMap<WatcherId, Watcher>,
-    watched_by: HashMap<Token, BTreeSet<WatcherId>>,
+    watched_by: HashMap<Token, BTreeMap<WatcherId, Source>>,
     next_watcher: u64,
     woken: BTreeSet<WatcherId>,
     posts: Quota,
     post_bytes: Quota,
     watches: Quota,
     watched_tokens: Quota,
+    token_watches: Limit,
+    post_pace: Pace,
 }
 
 impl Board {
@@ -96,6 +110,8 @@ impl Board {
             post_bytes: Quota::new(limits.post_bytes),
             watches: Quota::new(limits.watches),
             watched_tokens: Quota::new(limits.watched_tokens),
+            token_watches: limits.token_watches,
+            post_pace: Pace::new(limits.post_rate),
         }
     }
 
@@ -111,6 +127,9 @@ impl Board {
 
     /// Puts, replaces or takes back a slot. Posts that are over by `now` no longer count.
     pub(crate) fn post(&mut self, post: Post, source: Source, now: Instant) -> Result<(), PostRefusal> {
+        if !self.post_pace.take(source, now) {
+            return Err(PostRefusal::TooFast);
+        }
         self.expire(now);
         let old = self.take_slot(&post.token, &post.slot_key);
         if post.blob.is_empty() {
@@ -137,7 +156,7 @@ impl Board {
     }
 
     /// Watches `tokens`; the present state of each is queued. A token named twice counts once.
-    pub(crate) fn watch(&mut self, tokens: Vec<Token>, source: Source) -> Result<WatcherId, Full> {
+    pub(crate) fn watch(&mut self, tokens: Vec<Token>, source: Source) -> Result<WatcherId, WatchRefusal> {
         let mut queue = VecDeque::with_capacity(tokens.len());
         let mut queued = HashMap::with_capacity(tokens.len());
         for token in tokens {
@@ -145,13 +164,16 @@ impl Board {
                 queue.push_back(token);
             }
         }
-        self.watched_tokens.check(source, queue.len())?;
-        self.watches.take(source, 1)?;
-        self.watched_tokens.take(source, queue.len())?;
+        if !queue.iter().all(|token| self.may_be_watched(token, source)) {
+            return Err(WatchRefusal::WatchesTaken);
+        }
+        self.watched_tokens.check(source, queue.len()).map_err(WatchRefusal::Full)?;
+        self.watches.take(source, 1).map_err(WatchRefusal::Full)?;
+        self.watched_tokens.take(source, queue.len()).map_err(WatchRefusal::Full)?;
         let id = WatcherId(self.next_watcher);
         self.next_watcher += 1;
         for token in &queue {
-            self.watched_by.entry(*token).or_default().insert(id);
+            self.watched_by.entry(*token).or_default().insert(id, source);
         }
         self.watchers.insert(id, Watcher { source, tokens: queued, queue });
         Ok(id)
@@ -204,6 +226,13 @@ impl Board {
         std::mem::take(&mut self.woken)
     }
 
+    /// Whether one more watch of the token fits.
+    fn may_be_watched(&self, token: &Token, source: Source) -> bool {
+        let Some(watchers) = self.watched_by.get(token) else { return true };
+        let of_source = watchers.values().filter(|of| **of == source).count();
+        watchers.len() < self.token_watches.total && of_source < self.token_watches.per_source
+    }
+
     /// Whether one more slot fits, the one that it replaces having been taken out.
     fn check_room(&self, post: &Post, source: Source) -> Result<(), PostRefusal> {
         if self.slots.get(&post.token).is_some_and(|slots| slots.len() >= limits::SLOTS_PER_TOKEN) {
@@ -235,7 +264,7 @@ impl Board {
     }
 
     fn queue_for_watchers(&mut self, token: &Token) {
-        for id in self.watched_by.get(token).into_iter().flatten() {
+        for id in self.watched_by.get(token).into_iter().flat_map(BTreeMap::keys) {
             let Some(watcher) = self.watchers.get_mut(id) else { continue };
             if watcher.tokens.insert(*token, true) == Some(false) {
                 watcher.queue.push_back(*token);

@@ -41,6 +41,15 @@ impl Limit {
     }
 }
 
+/// How often each source may do something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    /// So often on the average.
+    pub every: Duration,
+    /// So often at once, after a pause.
+    pub burst: u32,
+}
+
 /// How much a relay carries. What is over a limit is refused; what is already carried stays.
 #[derive(Debug, Clone)]
 pub struct Limits {
@@ -61,6 +70,12 @@ pub struct Limits {
     pub watches: Limit,
     /// Tokens of all those watches. Default: 262144, 16384 per source.
     pub watched_tokens: Limit,
+    /// Watches of one token, to each of which every change of it is told. Default: 32, 16 per source. One program
+    /// watches a token; the others are its connections that were lost unheard of.
+    pub token_watches: Limit,
+    /// Posts taken of each source. Default: one every 50 ms, 200 at once. A program posts for each contact every 20 s,
+    /// and for all of them when it starts.
+    pub post_rate: Rate,
 }
 
 impl Default for Limits {
@@ -74,6 +89,8 @@ impl Default for Limits {
             post_bytes: Limit::new(128 << 20, 4 << 20),
             watches: Limit::new(16384, 256),
             watched_tokens: Limit::new(262_144, 16384),
+            token_watches: Limit::new(32, 16),
+            post_rate: Rate { every: Duration::from_millis(50), burst: 200 },
         }
     }
 }

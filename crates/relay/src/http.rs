@@ -46,9 +46,8 @@ impl Listener for Door {
     type Addr = SocketAddr;
 
     async fn accept(&mut self) -> (Guarded, SocketAddr) {
-        let accepted = accept(&self.listener, &self.gate).await;
-        let address = accepted.1;
-        (Guarded::new(accepted, self.life, usize::MAX, self.ended.clone()), address)
+        let (stream, address, permit) = accept(&self.listener, &self.gate).await;
+        (Guarded::new((stream, permit), self.life, usize::MAX, self.ended.clone()), address)
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {

@@ -7,9 +7,9 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::board::{Board, BoardSize, Post, PostRefusal, Token, WatcherId};
+use crate::board::{Board, BoardSize, Post, PostRefusal, Token, WatchRefusal, WatcherId};
 use crate::config::Limits;
-use crate::source::{Full, Source};
+use crate::source::Source;
 
 #[derive(Debug)]
 pub(crate) struct Hub {
@@ -57,7 +57,7 @@ impl Hub {
         result
     }
 
-    pub(crate) fn watch(self: &Arc<Self>, tokens: Vec<Token>, source: Source) -> Result<Watch, Full> {
+    pub(crate) fn watch(self: &Arc<Self>, tokens: Vec<Token>, source: Source) -> Result<Watch, WatchRefusal> {
         let mut shared = self.lock();
         let id = shared.board.watch(tokens, source)?;
         let waker = Arc::new(Notify::new());

@@ -10,7 +10,7 @@
 //! every wait has a deadline ([`Timings`]).
 //!
 //! What can be wrong is in state machines without I/O and clock: `board` (posts and watches), `bridge::pairing`
-//! (which legs meet), `bridge::nonces`, `source` (limits). The rest hands bytes and time to them.
+//! (which legs meet), `bridge::nonces`, `source` and `pace` (limits). The rest hands bytes and time to them.
 
 mod accept;
 mod board;
@@ -19,9 +19,10 @@ mod config;
 mod http;
 mod hub;
 mod metrics;
+mod pace;
 mod rpc;
 mod server;
 mod source;
 
-pub use config::{DEFAULT_PORT, Limit, Limits, RelayConfig, Timings};
+pub use config::{DEFAULT_PORT, Limit, Limits, Rate, RelayConfig, Timings};
 pub use server::{Addresses, RelayError, RelayServer, RunningRelay};

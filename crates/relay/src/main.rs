@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::net::SocketAddr;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Parser;
 use farhold_relay::{Addresses, RelayConfig, RelayServer};
 use tracing_subscriber::EnvFilter;
@@ -13,7 +13,7 @@ use tracing_subscriber::EnvFilter;
 ///
 /// It listens on three TCP ports: PORT for the rendezvous (gRPC), PORT+1 for the bridge, PORT+2 for health and
 /// metrics (HTTP: /health, /metrics). It keeps nothing on disk, and needs no configuration. Ctrl-C or SIGTERM stops
-/// it: connections that pass through it get 5 seconds to finish.
+/// it: connections that pass through it get 5 seconds to finish. It also stops, with exit code 1, if a part of it fails.
 ///
 /// Log messages go to standard error; the environment variable RUST_LOG chooses them. At the default level, info,
 /// they name no address, token or nonce.
@@ -40,10 +40,16 @@ async fn main() -> anyhow::Result<()> {
     let mut stop = StopSignal::listen().context("cannot listen for signals")?;
     let relay = RelayServer::start(RelayConfig { listen: arguments.listen, ..RelayConfig::default() })?;
     announce(relay.addresses(), arguments.json).context("cannot write to standard output")?;
-    stop.wait().await;
+    let failure = tokio::select! {
+        () = stop.wait() => None,
+        error = relay.failed() => Some(error.to_string()),
+    };
     tracing::info!("stopping");
     relay.stop().await;
-    Ok(())
+    match failure {
+        Some(reason) => bail!(reason),
+        None => Ok(()),
+    }
 }
 
 fn announce(Addresses { grpc, bridge, http }: Addresses, json: bool) -> std::io::Result<()> {

@@ -29,14 +29,20 @@ pub(crate) enum CallRefusal {
     Full,
     /// Others hold all slots of the token.
     SlotsTaken,
+    /// A token has all the watches that it may.
+    WatchesTaken,
+    /// The caller's source posts too often.
+    TooFast,
 }
 
 impl CallRefusal {
-    pub(crate) const ALL: [(Self, &str); 4] = [
+    pub(crate) const ALL: [(Self, &str); 6] = [
         (Self::Malformed, "malformed"),
         (Self::SourceFull, "source_full"),
         (Self::Full, "full"),
         (Self::SlotsTaken, "slots_taken"),
+        (Self::WatchesTaken, "watches_taken"),
+        (Self::TooFast, "too_fast"),
     ];
 }
 

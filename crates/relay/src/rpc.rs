@@ -1,5 +1,7 @@
 //! The rendezvous over gRPC: checks what comes in, and hands it to the board.
 
+mod door;
+
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,17 +10,18 @@ use std::time::Duration;
 use bytes::Bytes;
 use farhold_wire::convert::array;
 use farhold_wire::proto::relay as pb;
-use farhold_wire::proto::relay::relay_server::{Relay, RelayServer};
+use farhold_wire::proto::relay::relay_server::Relay;
 use farhold_wire::{WireError, limits};
 use futures_util::Stream;
 use futures_util::stream;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tonic::transport::server::Connected;
+use tokio_util::task::TaskTracker;
 use tonic::{Request, Response, Status};
 
+use self::door::{Caller, Door};
 use crate::accept::{Gate, Guarded, accept};
-use crate::board::{Post, PostRefusal, Token};
+use crate::board::{Post, PostRefusal, Token, WatchRefusal};
 use crate::config::Timings;
 use crate::hub::{Hub, Watch};
 use crate::metrics::{CallRefusal, Counters};
@@ -26,61 +29,22 @@ use crate::source::{Full, Source};
 
 /// Length of the HTTP/2 client preface (RFC 9113, 3.4). Once it has come, unanswered pings end a connection.
 const PREFACE_BYTES: usize = 24;
-/// Calls under way on one connection.
-const CALLS_AT_ONCE: u32 = 64;
-/// Unread bytes of one call: the default of RFC 9113, 6.9.2.
-const CALL_WINDOW: u32 = 65_535;
-/// Unread bytes of one connection.
-const CONNECTION_WINDOW: u32 = 128 << 10;
-/// The least that RFC 9113, 6.5.2, allows.
-const FRAME_BYTES: u32 = 16 << 10;
-/// Headers of one call.
-const HEADER_LIST_BYTES: u32 = 8 << 10;
 
 /// Serves callers until `stopping`; then watches end with a status, and connections once their calls are through.
-/// Those that are still there at `ended` are cut.
+/// Those that are still there at `ended` are cut. All tasks are `tracker`'s.
 pub(crate) async fn serve(
     listener: TcpListener,
     gate: Arc<Gate>,
     rendezvous: Rendezvous,
-    timings: &Timings,
+    timings: Timings,
+    tracker: TaskTracker,
     ended: CancellationToken,
-) -> Result<(), tonic::transport::Error> {
-    let (opening, stopping) = (timings.opening, rendezvous.stopping.clone());
-    let incoming = stream::unfold(listener, move |listener| {
-        let (gate, ended) = (Arc::clone(&gate), ended.clone());
-        async move {
-            let accepted = accept(&listener, &gate).await;
-            let connection = Guarded::new(accepted, opening, PREFACE_BYTES, ended);
-            Some((Ok::<_, std::io::Error>(connection), listener))
-        }
-    });
-    let service = RelayServer::new(rendezvous)
-        .max_decoding_message_size(limits::RELAY_MESSAGE_BYTES)
-        .max_encoding_message_size(limits::RELAY_MESSAGE_BYTES);
-    tonic::transport::Server::builder()
-        .timeout(timings.call)
-        .max_concurrent_streams(CALLS_AT_ONCE)
-        .initial_stream_window_size(CALL_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW)
-        .max_frame_size(FRAME_BYTES)
-        .http2_max_header_list_size(HEADER_LIST_BYTES)
-        .http2_keepalive_interval(Some(timings.keepalive))
-        .http2_keepalive_timeout(Some(timings.keepalive))
-        .add_service(service)
-        .serve_with_incoming_shutdown(incoming, stopping.cancelled_owned())
-        .await
-}
-
-/// From where a call comes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Caller(SocketAddr);
-
-impl Connected for Guarded {
-    type ConnectInfo = Caller;
-
-    fn connect_info(&self) -> Caller {
-        Caller(self.peer())
+) {
+    let stopping = rendezvous.stopping.clone();
+    let door = Door::new(rendezvous, &timings, tracker.clone());
+    while let Some((stream, caller, permit)) = stopping.run_until_cancelled(accept(&listener, &gate)).await {
+        let connection = Guarded::new((stream, permit), timings.opening, PREFACE_BYTES, ended.clone());
+        tracker.spawn(door.clone().serve(connection, caller, stopping.clone()));
     }
 }
 
@@ -99,10 +63,13 @@ impl Rendezvous {
     }
 
     fn full(&self, full: Full) -> Status {
-        let (cause, message) = match full {
-            Full::Source => (CallRefusal::SourceFull, "too much from this address"),
-            Full::Total => (CallRefusal::Full, "the relay is full"),
-        };
+        match full {
+            Full::Source => self.exhausted(CallRefusal::SourceFull, "too much from this address"),
+            Full::Total => self.exhausted(CallRefusal::Full, "the relay is full"),
+        }
+    }
+
+    fn exhausted(&self, cause: CallRefusal, message: &str) -> Status {
         self.counters.calls_refused(cause).add(1);
         Status::resource_exhausted(message)
     }
@@ -120,8 +87,10 @@ impl Relay for Rendezvous {
             }
             Err(PostRefusal::Full(full)) => Err(self.full(full)),
             Err(PostRefusal::SlotsTaken) => {
-                self.counters.calls_refused(CallRefusal::SlotsTaken).add(1);
-                Err(Status::resource_exhausted("others hold all slots of the token"))
+                Err(self.exhausted(CallRefusal::SlotsTaken, "others hold all slots of the token"))
+            }
+            Err(PostRefusal::TooFast) => {
+                Err(self.exhausted(CallRefusal::TooFast, "too many posts at once from this address"))
             }
         }
     }
@@ -131,7 +100,12 @@ impl Relay for Rendezvous {
     async fn watch(&self, request: Request<pb::WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
         let source: Source = caller(&request)?.into();
         let tokens = tokens_from(request.into_inner()).map_err(|error| self.malformed(error))?;
-        let watch = self.hub.watch(tokens, source).map_err(|full| self.full(full))?;
+        let watch = self.hub.watch(tokens, source).map_err(|refusal| match refusal {
+            WatchRefusal::Full(full) => self.full(full),
+            WatchRefusal::WatchesTaken => {
+                self.exhausted(CallRefusal::WatchesTaken, "a token is watched too often already")
+            }
+        })?;
         Ok(Response::new(Box::pin(events(watch, Arc::clone(&self.counters), self.stopping.clone()))))
     }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
 use tokio::net::TcpListener;
+use tokio::sync::SetOnce;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -22,7 +23,7 @@ use crate::{http, rpc};
 /// Connections that the system holds until they are accepted, so that a burst of them is not turned away.
 const BACKLOG: i32 = 1024;
 
-/// Why a relay does not start.
+/// Why a relay does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum RelayError {
     /// The port leaves no room for the two above it.
@@ -35,6 +36,14 @@ pub enum RelayError {
         address: SocketAddr,
         /// What the system said.
         source: io::Error,
+    },
+    /// A part of it ended.
+    #[error("{part} ended: {reason}")]
+    Ended {
+        /// What of the relay.
+        part: &'static str,
+        /// Why.
+        reason: String,
     },
 }
 
@@ -65,8 +74,9 @@ impl RelayServer {
         let ports = Ports::open(config.listen)?;
         let addresses = ports.addresses;
         let RelayConfig { limits, timings, .. } = config;
-        let (stopping, ended) = (CancellationToken::new(), CancellationToken::new());
-        let tracker = TaskTracker::new();
+        let ended = CancellationToken::new();
+        let parts = Parts::default();
+        let Parts { tracker, stopping, .. } = parts.clone();
 
         let counters = Arc::new(Counters::default());
         let hub = Hub::new(&limits);
@@ -81,34 +91,63 @@ impl RelayServer {
         };
 
         let bridge_gate = Arc::clone(&observed.bridge_gate);
-        tracker.spawn(bridge.serve(
-            ports.bridge,
-            bridge_gate,
-            tracker.clone(),
-            stopping.clone(),
-            ended.clone(),
-        ));
+        let serving =
+            bridge.serve(ports.bridge, bridge_gate, tracker.clone(), stopping.clone(), ended.clone());
+        parts.run("the bridge", async {
+            serving.await;
+            Ok(())
+        });
 
         let rendezvous = Rendezvous { hub: Arc::clone(&hub), counters, stopping: stopping.clone() };
-        let (gate, grpc_ended) = (Arc::clone(&observed.rendezvous_gate), ended.clone());
+        let gate = Arc::clone(&observed.rendezvous_gate);
         let (life, drain) = (timings.call, timings.drain);
-        tracker.spawn(async move {
-            if let Err(error) = rpc::serve(ports.grpc, gate, rendezvous, &timings, grpc_ended).await {
-                tracing::error!(%error, "the rendezvous failed");
-            }
+        let serving = rpc::serve(ports.grpc, gate, rendezvous, timings, tracker.clone(), ended.clone());
+        parts.run("the rendezvous", async {
+            serving.await;
+            Ok(())
         });
 
-        let (http_stopping, http_ended) = (stopping.clone(), ended.clone());
-        tracker.spawn(async move {
-            if let Err(error) = http::serve(ports.http, observed, life, http_stopping, http_ended).await {
-                tracing::error!(%error, "health and metrics failed");
-            }
-        });
+        let serving = http::serve(ports.http, observed, life, stopping.clone(), ended.clone());
+        parts.run("the server of health and metrics", serving);
 
-        let clock = stopping.clone();
-        tracker.spawn(async move { clock.run_until_cancelled(hub.keep_time()).await });
+        parts.run("the clock of the posts", async move {
+            stopping.run_until_cancelled(hub.keep_time()).await;
+            Ok(())
+        });
         tracker.close();
-        Ok(RunningRelay { addresses, tracker, stopping, ended, drain })
+        Ok(RunningRelay { addresses, parts, ended, drain })
+    }
+}
+
+/// What runs of a relay, all of it or nothing: when a part ends, the others stop.
+#[derive(Debug, Clone, Default)]
+struct Parts {
+    tracker: TaskTracker,
+    /// No more callers; calls, watches and pairs end.
+    stopping: CancellationToken,
+    failure: Arc<SetOnce<RelayError>>,
+}
+
+impl Parts {
+    /// Runs a part, which is meant to end when the relay stops and not before.
+    fn run(&self, part: &'static str, serving: impl Future<Output = io::Result<()>> + Send + 'static) {
+        let task = self.tracker.spawn(serving);
+        let Self { stopping, failure, .. } = self.clone();
+        self.tracker.spawn(async move {
+            let ended = task.await;
+            if stopping.is_cancelled() {
+                return;
+            }
+            let reason = match ended {
+                Ok(Ok(())) => "for no reason".to_owned(),
+                Ok(Err(error)) => error.to_string(),
+                Err(panic) => panic.to_string(),
+            };
+            tracing::error!(%reason, "{part} ended, so the relay stops");
+            // Should two end at once, one reason is enough.
+            let _ = failure.set(RelayError::Ended { part, reason });
+            stopping.cancel();
+        });
     }
 }
 
@@ -116,9 +155,7 @@ impl RelayServer {
 #[derive(Debug)]
 pub struct RunningRelay {
     addresses: Addresses,
-    tracker: TaskTracker,
-    /// No more callers; calls, watches and pairs end.
-    stopping: CancellationToken,
+    parts: Parts,
     /// What is left is cut.
     ended: CancellationToken,
     drain: Duration,
@@ -130,20 +167,26 @@ impl RunningRelay {
         self.addresses
     }
 
+    /// Waits until a part of the relay has ended by itself, for this reason, and the others stop; for ever if none
+    /// does. [`RunningRelay::stop`] is then still to be called.
+    pub async fn failed(&self) -> &RelayError {
+        self.parts.failure.wait().await
+    }
+
     /// Accepts no more, ends watches with the status `UNAVAILABLE`, leaves spliced pairs
     /// [`Timings::drain`](crate::Timings::drain) to finish, and returns when nothing of the relay runs any more.
     pub async fn stop(self) {
-        self.stopping.cancel();
-        if tokio::time::timeout(self.drain, self.tracker.wait()).await.is_err() {
+        self.parts.stopping.cancel();
+        if tokio::time::timeout(self.drain, self.parts.tracker.wait()).await.is_err() {
             self.ended.cancel();
-            self.tracker.wait().await;
+            self.parts.tracker.wait().await;
         }
     }
 }
 
 impl Drop for RunningRelay {
     fn drop(&mut self) {
-        self.stopping.cancel();
+        self.parts.stopping.cancel();
         self.ended.cancel();
     }
 }
@@ -202,4 +245,39 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     TcpListener::from_std(socket.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpStream;
+
+    use super::*;
+
+    async fn ended(part: impl Future<Output = io::Result<()>> + Send + 'static) -> String {
+        let relay = RelayServer::start(RelayConfig::loopback()).unwrap();
+        relay.parts.run("a part", part);
+        let reason = relay.failed().await.to_string();
+        let addresses = relay.addresses();
+        relay.stop().await;
+        for address in [addresses.grpc, addresses.bridge, addresses.http] {
+            assert!(TcpStream::connect(address).await.is_err(), "{address} is still open");
+        }
+        reason
+    }
+
+    #[tokio::test]
+    async fn a_part_that_ends_stops_the_relay_and_the_reason_is_told() {
+        assert_eq!(ended(async { Err(io::Error::other("no more")) }).await, "a part ended: no more");
+        assert_eq!(ended(async { Ok(()) }).await, "a part ended: for no reason");
+        let reason = ended(async { panic!("a bug") }).await;
+        assert!(reason.starts_with("a part ended: ") && reason.contains("panicked"), "{reason}");
+    }
+
+    #[tokio::test]
+    async fn a_relay_that_is_stopped_has_not_failed() {
+        let relay = RelayServer::start(RelayConfig::loopback()).unwrap();
+        let failure = Arc::clone(&relay.parts.failure);
+        relay.stop().await;
+        assert!(failure.get().is_none());
+    }
 }

@@ -7,7 +7,7 @@ use crate::config::Limit;
 
 /// Who is taken for one caller: an IPv4 address, or an IPv6 /64, the smallest network that one customer gets
 /// (RFC 6177).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Source {
     V4([u8; 4]),
     V6([u8; 8]),

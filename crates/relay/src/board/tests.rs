@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::Limit;
+use crate::config::{Limit, Rate};
 
 const SOURCE: Source = Source::V4([192, 0, 2, 1]);
 
@@ -130,6 +130,19 @@ fn a_refused_replacement_leaves_the_slot_as_it_was() {
     assert_eq!((board.size().posts, board.size().post_bytes), (1, 8));
 }
 
+#[test]
+fn a_source_that_posts_too_often_has_to_wait() {
+    let rate = Rate { every: Duration::from_millis(50), burst: 2 };
+    let limits = Limits { post_rate: rate, ..Limits::default() };
+    let (mut board, now) = (Board::new(&limits), Instant::now());
+    board.post(post(1, 1, b"one", 60), SOURCE, now).unwrap();
+    board.post(post(1, 1, b"two", 60), SOURCE, now).unwrap();
+    assert_eq!(board.post(post(1, 1, b"", 0), SOURCE, now), Err(PostRefusal::TooFast));
+    board.post(post(1, 2, b"other", 60), Source::V4([192, 0, 2, 2]), now).unwrap();
+    board.post(post(1, 1, b"", 0), SOURCE, now + Duration::from_millis(50)).unwrap();
+    assert_eq!(board.size().posts, 1);
+}
+
 #[derive(Debug, Clone)]
 enum Step {
     Post { token: u8, key: u8, length: usize, ttl: u64, source: u8 },
@@ -174,6 +187,7 @@ impl Checked {
             post_bytes: Limit::new(60, 35),
             watches: Limit::new(4, 2),
             watched_tokens: Limit::new(10, 6),
+            token_watches: Limit::new(3, 1),
             ..Limits::default()
         };
         let board = Board::new(&limits);
@@ -222,7 +236,14 @@ impl Checked {
                 let mine: usize = of_source.clone().map(|(.., told)| told.len()).sum();
                 let all: usize = self.watchers.iter().map(|(.., told)| told.len()).sum();
                 let (watches, watched) = (self.limits.watches, self.limits.watched_tokens);
-                let fits = of_source.count() < watches.per_source
+                let of_token = self.limits.token_watches;
+                let crowded = told.keys().any(|number| {
+                    let watchers = self.watchers.iter().filter(|(.., told)| told.contains_key(number));
+                    watchers.clone().count() >= of_token.total
+                        || watchers.filter(|(_, of, _)| *of == source).count() >= of_token.per_source
+                });
+                let fits = !crowded
+                    && of_source.count() < watches.per_source
                     && self.watchers.len() < watches.total
                     && mine + told.len() <= watched.per_source
                     && all + told.len() <= watched.total;

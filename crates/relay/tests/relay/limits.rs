@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use farhold_relay::Limit;
+use farhold_relay::{Limit, Rate};
 use farhold_wire::bridge::BridgeSide::{One, Zero};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -39,6 +39,42 @@ async fn a_source_that_floods_with_bytes_leaves_room_for_others() {
     assert_eq!(code(flooder.post(post(3, 1, &[1; 4096], 60)).await), Code::ResourceExhausted);
     good.post(post(100, 1, &[1; 4096], 60)).await.unwrap();
     assert_eq!(metric(&relay, "post_bytes").await, 3 * 4096);
+    relay.stop().await;
+}
+
+#[tokio::test]
+async fn a_source_that_posts_too_often_is_refused_and_others_are_not() {
+    let relay = start(|config| config.limits.post_rate = Rate { every: Duration::from_secs(600), burst: 5 });
+    let (mut flooder, mut good) = (client(HOME, &relay).await, client(AWAY, &relay).await);
+    let mut refused = 0;
+    for number in 0..8 {
+        refused +=
+            usize::from(code(flooder.post(post(1, 1, &[number], 60)).await) == Code::ResourceExhausted);
+    }
+    assert_eq!(refused, 3);
+    good.post(post(1, 2, b"good", 60)).await.unwrap();
+    assert_eq!(metric(&relay, "calls_refused_total{cause=\"too_fast\"}").await, 3);
+    relay.stop().await;
+}
+
+#[tokio::test]
+async fn a_token_has_so_many_watches_and_those_that_end_make_room() {
+    let relay = start(|config| config.limits.token_watches = Limit::new(3, 2));
+    let (mut flooder, mut good) = (client(HOME, &relay).await, client(AWAY, &relay).await);
+    let first = flooder.watch(watch(&[1, 2])).await.unwrap();
+    let _second = flooder.watch(watch(&[1])).await.unwrap();
+    assert_eq!(code(flooder.watch(watch(&[3, 1])).await), Code::ResourceExhausted);
+    let _third = good.watch(watch(&[1])).await.unwrap();
+    assert_eq!(code(good.watch(watch(&[1])).await), Code::ResourceExhausted);
+    let _other = flooder.watch(watch(&[2, 3])).await.unwrap();
+    assert_eq!(metric(&relay, "calls_refused_total{cause=\"watches_taken\"}").await, 2);
+
+    drop(first);
+    until(|| {
+        let mut good = good.clone();
+        async move { good.watch(watch(&[1])).await.is_ok() }
+    })
+    .await;
     relay.stop().await;
 }
 

@@ -146,7 +146,7 @@ async fn an_ipv4_caller_of_an_ipv6_socket_is_an_ipv4_caller() {
 
 #[tokio::test]
 async fn a_watcher_that_does_not_read_gets_the_latest_state_in_the_end() {
-    let relay = start(|_| {});
+    let relay = start(|config| config.limits.post_rate.burst = 500);
     let (mut poster, mut reader) = (client(HOME, &relay).await, client(AWAY, &relay).await);
     let mut events = reader.watch(watch(&[1])).await.unwrap().into_inner();
     let blob = |number: u32| format!("{number:0>4000}");

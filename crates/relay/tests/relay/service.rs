@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use farhold_relay::{RelayConfig, RelayError, RelayServer};
+use farhold_relay::{Rate, RelayConfig, RelayError, RelayServer};
 use farhold_wire::bridge::BridgeSide::{One, Zero};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -183,10 +183,14 @@ async fn the_manual_names_every_metric_and_the_default_limits() {
         ("bytes of posts", limits.post_bytes),
         ("watches", limits.watches),
         ("watched tokens", limits.watched_tokens),
+        ("watches of one token", limits.token_watches),
     ] {
         let row = format!("| {what} | {} | {} |\n", limit.total, limit.per_source);
         assert!(manual.contains(&row), "{row} is not in the manual");
     }
+    let Rate { every, burst } = limits.post_rate;
+    let rate = format!("posts {} times a second, and up to {burst} times at once", 1000 / every.as_millis());
+    assert!(manual.contains(&rate), "{rate} is not in the manual");
     for (what, time) in [
         ("for the HTTP/2 preface or the bridge call", timings.opening),
         ("for a whole call, or a whole connection to health and metrics", timings.call),
