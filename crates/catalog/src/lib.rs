@@ -17,7 +17,7 @@ pub use error::{CatalogError, ReplicaError, ShareError};
 pub use event::{HomeEvent, TreeEvent};
 pub use home::{Attributes, Grant, Home, HomeConfig, Object, OwnEntry, ShareInfo, ShareState, WatchState};
 pub use nodes::{NodeKey, Nodes};
-pub use replica::{Children, ENTRIES, Lookup, Replica};
+pub use replica::{Children, Lookup, Replica};
 
 /// The words of entries, for rooms that know a peer only through the catalog.
 pub use farhold_wire::{ContactId, Entry, EntryId, EntryKind, Name, NameError, Space, Timestamp, Version};

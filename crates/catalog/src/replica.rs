@@ -22,9 +22,6 @@ use crate::{CatalogError, ReplicaError, TreeEvent};
 use schema::State;
 use update::Update;
 
-/// Entries that one contact may announce unless told otherwise.
-pub const ENTRIES: u64 = 5_000_000;
-
 /// What one contact announced, on disk. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Replica {
@@ -54,9 +51,12 @@ pub struct Children {
 }
 
 impl Replica {
+    /// Entries that one contact may announce, unless opened otherwise: about a gigabyte of database.
+    pub const ENTRIES: u64 = 5_000_000;
+
     /// Opens the database at `path`, or begins it. A damaged one is set aside: what it held comes again as a snapshot.
     pub async fn open(path: &Path) -> Result<Self, CatalogError> {
-        Self::open_with_limit(path, ENTRIES).await
+        Self::open_with_limit(path, Self::ENTRIES).await
     }
 
     /// The same for a contact who may announce at most `most` entries.

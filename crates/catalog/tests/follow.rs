@@ -1,11 +1,14 @@
 //! What a home announces is what its disk holds, whatever happens to either.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
 mod support;
 
 use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
 use farhold_wire::{EntryKind, limits};
+use futures_util::StreamExt;
 
 use support::{ANNA, BERT, Bench, Follower, name, os};
 
@@ -120,6 +123,19 @@ async fn links_tell_their_target_only_if_it_is_inside() {
         let entry = anna.expect(link).await;
         assert_eq!(entry.kind, EntryKind::Symlink { target: told.map(Into::into) }, "{link}");
     }
+}
+
+#[tokio::test]
+async fn long_targets_are_spread_over_batches_and_pages() {
+    let (bench, anna) = Bench::shared().await;
+    let target = "t/".repeat(2040);
+    for number in 0..700 {
+        symlink(&target, bench.path(&format!("{number}"))).unwrap();
+    }
+    anna.sees("shared", &bench.path("")).await;
+    let root = anna.root("shared").await.unwrap().id;
+    let pages: Vec<_> = bench.home.list(ANNA, root).map(|page| page.unwrap().len()).collect().await;
+    assert!(pages.len() > 1 && pages.iter().sum::<usize>() == 700, "{pages:?}");
 }
 
 #[tokio::test]

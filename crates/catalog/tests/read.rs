@@ -1,5 +1,7 @@
 //! Reads answer bytes of the version that they name, or nothing.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
 mod support;
 
 use std::fs::File;

@@ -1,5 +1,7 @@
 //! What may be shared, and what becomes of a share whose root or catalog is lost.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
 mod support;
 
 use std::os::unix::fs::symlink;

@@ -12,8 +12,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use farhold_wire::{Batch, Change, ContactId, EntryId, Position, ReadFailure, Space, limits};
-use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream};
+use futures_util::{FutureExt, StreamExt};
 use rusqlite::Connection;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
@@ -26,6 +27,8 @@ use crate::CatalogError;
 
 /// How often the room on the disk is looked at, and a position told that moved without anything to send.
 const QUIET: Duration = Duration::from_secs(10);
+/// How long a disk has to answer how much room there is.
+const ROOM_ANSWER: Duration = Duration::from_secs(1);
 /// A change of room that is told: this much, or one per cent of the disk if that is less.
 const ROOM: u64 = 64 << 20;
 
@@ -41,6 +44,7 @@ pub(crate) fn changes(
         cursor: Cursor { contact, base: 0, told: 0, sent: HashMap::new() },
         step: None,
         space: None,
+        asking: None,
         quiet: Instant::now(),
     };
     stream::unfold(Some(feed), |feed| async move {
@@ -48,6 +52,7 @@ pub(crate) fn changes(
         match feed.next().await {
             Ok(Some(batch)) => Some((Ok(batch), Some(feed))),
             Ok(None) => None,
+            Err(CatalogError::Closed) => None,
             Err(error) => Some((Err(failure(error)), None)),
         }
     })
@@ -64,6 +69,8 @@ struct Feed {
     step: Option<Step>,
     /// The room last told.
     space: Option<Space>,
+    /// The question for the room, while it is not answered.
+    asking: Option<BoxFuture<'static, Option<Space>>>,
     /// When to look next if nothing happens.
     quiet: Instant,
 }
@@ -191,9 +198,13 @@ impl Feed {
     /// The room on the disk, if it differs noticeably from what was told.
     async fn room(&mut self) -> Option<Space> {
         self.quiet = Instant::now() + QUIET;
-        // A disk that does not answer, or is not there, says nothing of its room.
-        let room =
-            tokio::time::timeout(QUIET, own::space(&self.core, self.cursor.contact)).await.ok()?.ok()?;
+        let (core, contact) = (self.core.clone(), self.cursor.contact);
+        // A disk that does not answer is not asked again meanwhile, and holds up nothing.
+        let asking =
+            self.asking.get_or_insert_with(|| async move { own::space(&core, contact).await.ok() }.boxed());
+        let room = tokio::time::timeout(ROOM_ANSWER, asking).await.ok()?;
+        self.asking = None;
+        let room = room?;
         if self.space.is_some_and(|told| !differs(told, room)) {
             return None;
         }
@@ -303,3 +314,6 @@ fn removals(
     }
     Ok((removals, true))
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
-use farhold_wire::{ContactId, EntryId, ReadFailure, ReadHead, ReadPart, ReadRequest, limits};
+use farhold_wire::{ContactId, EntryId, Name, ReadFailure, ReadHead, ReadPart, ReadRequest, limits};
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
@@ -15,12 +15,14 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use super::change::Found;
 use super::core::Core;
 use super::disk::{Cause, Kind, Root, Seen, cause, is_young_on, stat_handle};
-use super::schema::{Row, Share, place};
+use super::schema::{GrantRow, Row, Share, place};
 use super::serve::{failure, visible};
 use crate::CatalogError;
 
-/// Reads of the disk at once, over all contacts.
-const AT_ONCE: usize = 64;
+/// Reads of the disk at once.
+const AT_ONCE: usize = 128;
+/// Reads of one share at once, so that a disk that does not answer takes a part of them only.
+const AT_ONCE_OF_SHARE: usize = 16;
 /// How often a read starts over because the file changed before anything was answered.
 const ATTEMPTS: usize = 4;
 /// How long a read waits for the scan that has to find out what became of its file.
@@ -36,6 +38,7 @@ pub(crate) struct OpenFiles {
     files: Mutex<HashMap<EntryId, Opened>>,
     opened: Notify,
     at_once: Arc<Semaphore>,
+    shares: Mutex<HashMap<i64, Arc<Semaphore>>>,
     contacts: Mutex<HashMap<ContactId, Arc<Semaphore>>>,
 }
 
@@ -53,6 +56,7 @@ impl OpenFiles {
             files: Mutex::default(),
             opened: Notify::new(),
             at_once: Arc::new(Semaphore::new(AT_ONCE)),
+            shares: Mutex::default(),
             contacts: Mutex::default(),
         }
     }
@@ -90,6 +94,22 @@ impl OpenFiles {
 
     fn drop(&self, id: EntryId) {
         lock(&self.files).remove(&id);
+    }
+
+    /// Waits for the turn of a read of the disk.
+    async fn turn(&self, share: i64) -> Result<[OwnedSemaphorePermit; 2], ReadFailure> {
+        let of_share = lock(&self.shares)
+            .entry(share)
+            .or_insert_with(|| Arc::new(Semaphore::new(AT_ONCE_OF_SHARE)))
+            .clone();
+        let of_share = of_share.acquire_owned().await.map_err(|_| ReadFailure::Internal)?;
+        let of_all = self.at_once.clone().acquire_owned().await.map_err(|_| ReadFailure::Internal)?;
+        Ok([of_share, of_all])
+    }
+
+    /// Forgets a share that ended.
+    pub(crate) fn forget(&self, share: i64) {
+        lock(&self.shares).remove(&share);
     }
 
     fn slot(&self, contact: ContactId) -> Result<OwnedSemaphorePermit, ReadFailure> {
@@ -141,6 +161,7 @@ enum Stage {
 /// What is still to be sent.
 struct Rest {
     file: Arc<File>,
+    share: i64,
     row: i64,
     seen: Seen,
     offset: u64,
@@ -148,14 +169,19 @@ struct Rest {
     granularity: Duration,
 }
 
+/// An entry that is to be read, and where it is.
+struct Wanted {
+    row: Row,
+    share: Share,
+    grant: GrantRow,
+    names: Vec<Name>,
+}
+
 /// What came of the attempt to begin.
 enum Begun {
-    Ready(ReadHead, Bytes, Rest),
-    /// The place holds another object than recorded: a scan has to tell what became of the entry.
-    Scan {
-        share: i64,
-        folder: i64,
-    },
+    Ready(Box<(ReadHead, Bytes, Rest)>),
+    /// The place holds another object than recorded: a scan of this folder has to tell what became of the entry.
+    Scan(i64),
     /// The file changed while its first bytes were read.
     Again,
 }
@@ -176,7 +202,7 @@ impl Reading {
             Stage::Rest(rest) if rest.length == 0 => Ok(None),
             Stage::Rest(rest) => {
                 let core = self.core.clone();
-                let (data, rest) = self.blocking(move || rest.next(&core)).await??;
+                let (data, rest) = self.blocking(rest.share, move || rest.next(&core)).await??;
                 self.stage = Stage::Rest(rest);
                 Ok(Some(ReadPart::Data(data)))
             }
@@ -185,12 +211,13 @@ impl Reading {
 
     async fn begin(&self) -> Result<(ReadHead, Bytes, Rest), ReadFailure> {
         for _ in 0..ATTEMPTS {
-            let core = self.core.clone();
-            let (contact, request) = (self.contact, self.request);
-            match self.blocking(move || begin(&core, contact, request)).await?? {
-                Begun::Ready(head, first, rest) => return Ok((head, first, rest)),
+            let wanted = self.wanted().await?;
+            let share = wanted.share.share;
+            let (core, request) = (self.core.clone(), self.request);
+            match self.blocking(share, move || begin(&core, wanted, request)).await?? {
+                Begun::Ready(ready) => return Ok(*ready),
                 Begun::Again => {}
-                Begun::Scan { share, folder } => {
+                Begun::Scan(folder) => {
                     let signal = self.core.signal(share).ok_or(ReadFailure::NotFound)?;
                     // If it takes longer, the attempt that follows finds the same and asks again.
                     let _ = tokio::time::timeout(SCAN, signal.scan_now(folder)).await;
@@ -200,39 +227,40 @@ impl Reading {
         Err(ReadFailure::Changed)
     }
 
+    async fn wanted(&self) -> Result<Wanted, ReadFailure> {
+        let (contact, id) = (self.contact, self.request.entry);
+        let found = self.core.store.read(move |connection| {
+            let Some((row, share, grant)) = visible(connection, contact, id)? else { return Ok(None) };
+            let names = place(connection, row.row)?.unwrap_or_default();
+            Ok(Some(Wanted { row, share, grant, names }))
+        });
+        let wanted = found.await.map_err(failure)?.ok_or(ReadFailure::NotFound)?;
+        if wanted.row.seen.kind != Kind::File {
+            return Err(ReadFailure::NotFound);
+        }
+        if !wanted.share.available {
+            return Err(ReadFailure::Unavailable);
+        }
+        Ok(wanted)
+    }
+
     async fn blocking<R: Send + 'static>(
         &self,
+        share: i64,
         work: impl FnOnce() -> R + Send + 'static,
     ) -> Result<R, ReadFailure> {
-        let permit =
-            self.core.files.at_once.clone().acquire_owned().await.map_err(|_| ReadFailure::Internal)?;
+        let turn = self.core.files.turn(share).await?;
         let work = self.core.tasks.spawn_blocking(move || {
-            let _permit = permit;
+            let _turn = turn;
             work()
         });
         work.await.map_err(|_| ReadFailure::Internal)
     }
 }
 
-fn begin(core: &Core, contact: ContactId, request: ReadRequest) -> Result<Begun, ReadFailure> {
-    let found = core
-        .store
-        .read_blocking(|connection| {
-            let Some((row, share, grant)) = visible(connection, contact, request.entry)? else {
-                return Ok(None);
-            };
-            let names = place(connection, row.row)?.unwrap_or_default();
-            Ok(Some((row, share, grant, names)))
-        })
-        .map_err(failure)?;
-    let Some((mut row, share, grant, names)) = found else { return Err(ReadFailure::NotFound) };
-    if row.seen.kind != Kind::File {
-        return Err(ReadFailure::NotFound);
-    }
-    if !share.available {
-        return Err(ReadFailure::Unavailable);
-    }
-    let scan = Begun::Scan { share: share.share, folder: row.parent.unwrap_or(row.row) };
+fn begin(core: &Core, wanted: Wanted, request: ReadRequest) -> Result<Begun, ReadFailure> {
+    let Wanted { mut row, share, grant, names } = wanted;
+    let scan = Begun::Scan(row.parent.unwrap_or(row.row));
 
     // A file that is open already serves only while nothing of it changed: otherwise its place tells what it is now.
     let kept = core.files.take(row.id).filter(|opened| looks_like(&opened.file, &row.seen));
@@ -267,17 +295,18 @@ fn begin(core: &Core, contact: ContactId, request: ReadRequest) -> Result<Begun,
 
     let length = u64::from(request.length).min(seen.size.saturating_sub(request.offset));
     let length = u32::try_from(length).unwrap_or(request.length);
+    let head = ReadHead { entry: row.entry(core.epoch, &share, Some(&grant)), length };
     let rest = Rest {
         file: opened.file,
+        share: share.share,
         row: row.row,
         seen,
         offset: request.offset,
         length,
         granularity: opened.granularity,
     };
-    let head = ReadHead { entry: row.entry(core.epoch, &share, Some(&grant)), length };
     match rest.next(core) {
-        Ok((first, rest)) => Ok(Begun::Ready(head, first, rest)),
+        Ok((first, rest)) => Ok(Begun::Ready(Box::new((head, first, rest)))),
         Err(ReadFailure::Changed) => Ok(Begun::Again),
         Err(failure) => Err(failure),
     }
@@ -344,7 +373,7 @@ enum OpenError {
     Place(io::Error),
 }
 
-fn open(share: &Share, row: &Row, names: &[farhold_wire::Name]) -> Result<Opened, OpenError> {
+fn open(share: &Share, row: &Row, names: &[Name]) -> Result<Opened, OpenError> {
     let root = open_root(share).ok_or(OpenError::Root)?;
     let file = root.open_file(names, |meta| meta.is(&row.seen)).map_err(OpenError::Place)?;
     Ok(Opened { file: Arc::new(file), granularity: root.granularity, used: Instant::now() })

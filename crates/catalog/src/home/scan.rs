@@ -99,8 +99,13 @@ struct Listed {
 /// A difference to be written.
 enum Step {
     Insert(Found),
-    Update { old: Row, found: Found, replaced: bool },
-    Folder { row: i64, own: Seen, skipped: u64 },
+    /// As it was, as it is, and whether another object took its place.
+    Update(Box<Row>, Found, bool),
+    Folder {
+        row: i64,
+        own: Seen,
+        skipped: u64,
+    },
     Unreadable(i64),
 }
 
@@ -314,7 +319,7 @@ impl Scan<'_> {
                 }
             }
             if moved || replaced || old.seen != found.seen || (old.provisional && !found.young) {
-                steps.push(Step::Update { old, found, replaced });
+                steps.push(Step::Update(Box::new(old), found, replaced));
             }
         }
         for row in assignment.missing {
@@ -377,7 +382,7 @@ fn write(change: &mut Change<'_>, share: i64, steps: Vec<Step>) -> Result<Vec<i6
                     folders.push(row);
                 }
             }
-            Step::Update { old, found, replaced } => change.update(&old, &found, replaced)?,
+            Step::Update(old, found, replaced) => change.update(&old, &found, replaced)?,
             Step::Folder { row, own, skipped } => {
                 // As it is by now: its own folder may have been compared in the same part.
                 let Some(old) = Row::at(change.connection, row)? else { continue };

@@ -297,6 +297,7 @@ async fn leave(core: &Core, share: i64) -> Result<(), CatalogError> {
     let signal = core.signals().remove(&share);
     if let Some(signal) = signal {
         signal.cancel.cancel();
+        core.files.forget(share);
     }
     let watcher = core.watcher.clone();
     core.tasks.spawn_blocking(move || watcher.remove(share)).await.map_err(|_| CatalogError::Closed)

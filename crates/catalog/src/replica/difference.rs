@@ -1,8 +1,9 @@
 //! What an update changed for whoever looks, as events.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::collections::btree_map::{BTreeMap, Entry};
 
-use farhold_wire::{Entry, EntryId, Name};
+use farhold_wire::{EntryId, Name};
 use rusqlite::Connection;
 
 use super::schema::Held;
@@ -13,7 +14,7 @@ type Place = (Option<EntryId>, Name);
 /// The places that an update touches, each with the entry that was seen there before.
 #[derive(Debug, Default)]
 pub(crate) struct Difference {
-    before: BTreeMap<Place, Option<Entry>>,
+    before: BTreeMap<Place, Option<farhold_wire::Entry>>,
 }
 
 impl Difference {
@@ -24,10 +25,9 @@ impl Difference {
         parent: Option<EntryId>,
         name: &Name,
     ) -> Result<(), CatalogError> {
-        let place = (parent, name.clone());
-        if !self.before.contains_key(&place) {
-            let seen = Held::named(connection, parent.as_ref(), name)?.map(|held| held.entry);
-            self.before.insert(place, seen);
+        if let Entry::Vacant(place) = self.before.entry((parent, name.clone())) {
+            let seen = Held::named(connection, parent.as_ref(), name)?;
+            place.insert(seen.map(|held| held.entry));
         }
         Ok(())
     }
@@ -58,7 +58,7 @@ impl Difference {
     }
 }
 
-fn compare(old: Entry, new: Entry, events: &mut Vec<TreeEvent>) {
+fn compare(old: farhold_wire::Entry, new: farhold_wire::Entry, events: &mut Vec<TreeEvent>) {
     let id = new.id;
     if old.incarnation != new.incarnation || old.version != new.version {
         events.push(TreeEvent::Content { id, replaced: old.incarnation != new.incarnation });

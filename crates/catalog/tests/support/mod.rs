@@ -1,5 +1,5 @@
 //! A home with something to share, and a peer that follows it.
-#![allow(dead_code, reason = "each test uses its part")]
+#![allow(dead_code, clippy::unwrap_used, reason = "each test uses its part; a helper may panic")]
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use farhold_catalog::{Home, HomeConfig, Lookup, Replica};
 use farhold_wire::{
-    ContactId, Entry, EntryId, EntryKind, Name, ReadFailure, ReadHead, ReadPart, ReadRequest, limits,
+    Change, ContactId, Entry, EntryId, EntryKind, Name, ReadFailure, ReadHead, ReadPart, ReadRequest, limits,
 };
 use futures_util::StreamExt;
 use tokio::task::JoinHandle;
@@ -171,6 +171,9 @@ impl Follower {
         while let Some((path, entry)) = waiting.pop() {
             if entry.kind == EntryKind::Folder {
                 let children = self.replica.children(entry.id).await.ok()?;
+                if !children.complete {
+                    return None;
+                }
                 for child in children.entries {
                     let start = if path.is_empty() { Vec::new() } else { [&path[..], b"/"].concat() };
                     let below = [&start[..], child.name.as_bytes()].concat();
@@ -196,9 +199,20 @@ fn follow(home: &Home, replica: &Replica, contact: ContactId) -> JoinHandle<()> 
         while let Some(batch) = changes.next().await {
             let batch = batch.unwrap();
             assert!(batch.changes.len() <= limits::BATCH_CHANGES);
+            assert!(batch.changes.iter().map(size).sum::<usize>() < limits::PEER_MESSAGE_BYTES);
             replica.apply(batch).await.unwrap();
         }
     })
+}
+
+/// More than a change takes in a message.
+fn size(change: &Change) -> usize {
+    let Change::Put(entry) = change else { return 20 };
+    let target = match &entry.kind {
+        EntryKind::Symlink { target: Some(target) } => target.len(),
+        EntryKind::Symlink { target: None } | EntryKind::File { .. } | EntryKind::Folder => 0,
+    };
+    128 + entry.name.as_bytes().len() + target
 }
 
 /// Paths below a root, and what is there.

@@ -116,7 +116,10 @@ fn a_hard_link_is_an_entry_of_its_own() {
     );
 }
 
-fn world() -> impl Strategy<Value = (Vec<(i64, u8, u64)>, Vec<(i64, u8, u64)>)> {
+/// Folder, name and object of each entry.
+type Places = Vec<(i64, u8, u64)>;
+
+fn world() -> impl Strategy<Value = (Places, Places)> {
     let places = || prop::collection::btree_map((1..3i64, 0..5u8), 1..9u64, 0..10);
     let list = |places: std::collections::BTreeMap<(i64, u8), u64>| {
         places.into_iter().map(|((parent, text), inode)| (parent, text, inode)).collect::<Vec<_>>()
