@@ -119,15 +119,25 @@ impl ControlChannel {
         Ok(self.stream.drain().await?)
     }
 
-    /// Ends the lane, with everything sealed before.
+    /// Ends the lane, with everything sealed before. Returns once the other end has closed it too: until then the
+    /// system would take what still comes for a reason to reset the connection, and what was said would be lost.
     pub(crate) async fn close(&mut self) -> Result<(), ControlError> {
-        Ok(poll_fn(|cx| self.stream.poll_close(cx)).await?)
+        poll_fn(|cx| self.stream.poll_close(cx)).await?;
+        while poll_fn(|cx| self.stream.poll_chunk(cx)).await?.is_some() {}
+        Ok(())
     }
 
     fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Result<Message, ControlError>> {
-        if let Poll::Ready(result) = self.stream.poll_drain(cx) {
-            result?;
+        let drained = self.stream.poll_drain(cx);
+        let next = self.poll_next(cx);
+        match drained {
+            // What the other end said before it stopped listening still counts.
+            Poll::Ready(Err(error)) if next.is_pending() => Poll::Ready(Err(error.into())),
+            Poll::Ready(_) | Poll::Pending => next,
         }
+    }
+
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Message, ControlError>> {
         loop {
             if let Some(message) = Message::decode(&mut self.received)? {
                 return Poll::Ready(Ok(message));

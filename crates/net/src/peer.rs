@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use farhold_wire::{Batch, Entry, EntryId, LaneClass, Name, Position, ReadHead, ReadRequest, WireError};
+use farhold_wire::{
+    Batch, Entry, EntryId, LaneClass, Name, Position, ReadFailure, ReadHead, ReadRequest, WireError,
+};
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use tokio::sync::{Semaphore, watch};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::activity::Call;
 use crate::calls::rpc::PeerClient;
@@ -23,6 +25,8 @@ pub const CALL_DEADLINE: Duration = Duration::from_secs(26);
 /// Most entries of one folder that are taken from a contact.
 pub const LIST_ENTRIES: usize = 1 << 18;
 
+/// Before a call is made again for which the contact had no place.
+const BUSY_PAUSE: Duration = Duration::from_millis(100);
 /// How long a lane on which a call failed has to show that it is gone; if it is not, the answer was at fault.
 const LOSS_SHOWS_WITHIN: Duration = Duration::from_secs(1);
 
@@ -121,6 +125,8 @@ impl Peer {
                 match answer {
                     Ok(answer) => return Ok(answer),
                     Err(CallError::Lost) => lost(&calls, &mut way).await?,
+                    // Calls that were given up may not have left their places yet.
+                    Err(CallError::Failed(ReadFailure::Busy)) => sleep(BUSY_PAUSE).await,
                     Err(CallError::Failed(failure)) => return Err(failure.into()),
                     Err(CallError::Protocol(error)) => return Err(error.into()),
                 }
@@ -147,6 +153,7 @@ impl Peer {
                     Ok(answer) => return Ok(answer),
                     // The lane has left the pool.
                     Err(CallError::Lost) => {}
+                    Err(CallError::Failed(ReadFailure::Busy)) => sleep(BUSY_PAUSE).await,
                     Err(CallError::Failed(failure)) => return Err(failure.into()),
                     Err(CallError::Protocol(error)) => return Err(error.into()),
                 }
@@ -208,7 +215,7 @@ async fn lost(calls: &Calls, way: &mut watch::Receiver<Way>) -> Result<(), PeerE
             _ = way.changed() => {}
         }
     };
-    match tokio::time::timeout(LOSS_SHOWS_WITHIN, gone).await {
+    match timeout(LOSS_SHOWS_WITHIN, gone).await {
         Ok(()) => Ok(()),
         Err(_) => Err(WireError::Malformed.into()),
     }
@@ -259,7 +266,7 @@ impl Rest {
         };
         let Answer { head, data } = self.peer.open(rest, self.class).await?;
         if head.entry.version != self.head.entry.version || head.length != rest.length {
-            return Err(farhold_wire::ReadFailure::Changed.into());
+            return Err(ReadFailure::Changed.into());
         }
         self.data = data;
         Ok(())

@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 
 use bytes::Buf;
 use farhold_wire::bulk::Frame;
-use farhold_wire::{ReadFailure, ReadPart, ReadRequest, WireError};
+use farhold_wire::{LaneClass, ReadFailure, ReadPart, ReadRequest, WireError};
 use futures_util::stream::{AbortHandle, BoxStream, SelectAll, abortable};
 use futures_util::{StreamExt, stream};
 use tokio::sync::mpsc;
@@ -209,7 +209,7 @@ impl BulkLane {
         let hash_map::Entry::Vacant(place) = self.answering.entry(id) else {
             return Err(WireError::Unknown("request id, used twice").into());
         };
-        let (parts, handle) = abortable(self.serving.read(request));
+        let (parts, handle) = abortable(self.serving.read(request, LaneClass::Bulk));
         place.insert(handle);
         let parts = parts.map(Some).chain(stream::once(std::future::ready(None)));
         self.answers.push(parts.map(move |part| Next { id, part }).boxed());

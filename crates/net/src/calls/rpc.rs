@@ -9,7 +9,8 @@ use farhold_wire::proto::peer as pb;
 use farhold_wire::proto::peer::peer_client::PeerClient as Client;
 use farhold_wire::proto::peer::peer_server::{Peer as PeerRpc, PeerServer};
 use farhold_wire::{
-    Batch, Entry, EntryId, Name, Position, ReadFailure, ReadHead, ReadPart, ReadRequest, WireError, limits,
+    Batch, Entry, EntryId, LaneClass, Name, Position, ReadFailure, ReadHead, ReadPart, ReadRequest,
+    WireError, limits,
 };
 use futures_util::stream::{self, BoxStream};
 use futures_util::{StreamExt, TryStreamExt};
@@ -272,7 +273,7 @@ impl PeerRpc for Served {
 
     async fn read(&self, request: Request<pb::ReadRequest>) -> Reply<Self::ReadStream> {
         let request = ReadRequest::try_from(request.into_inner()).map_err(|error| refused(&error))?;
-        let parts = self.0.read(request).map_ok(|part| pb::ReadPart {
+        let parts = self.0.read(request, LaneClass::Urgent).map_ok(|part| pb::ReadPart {
             part: Some(match part {
                 ReadPart::Head(head) => pb::read_part::Part::Head(head.into()),
                 ReadPart::Data(data) => pb::read_part::Part::Data(data),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use farhold_wire::{ContactId, ReadFailure, ReadPart, ReadRequest, limits};
+use farhold_wire::{ContactId, LaneClass, ReadFailure, ReadPart, ReadRequest, limits};
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -18,7 +18,9 @@ const OTHERS_AT_ONCE: usize = 64;
 pub(crate) struct Serving {
     pub(crate) contact: ContactId,
     pub(crate) service: Arc<dyn PeerService>,
-    reads: Arc<Semaphore>,
+    /// By class, so that reading ahead never keeps a read waiting that somebody waits for.
+    urgent: Arc<Semaphore>,
+    bulk: Arc<Semaphore>,
     others: Arc<Semaphore>,
 }
 
@@ -27,7 +29,8 @@ impl Serving {
         Self {
             contact,
             service,
-            reads: Arc::new(Semaphore::new(limits::READS_AT_ONCE)),
+            urgent: Arc::new(Semaphore::new(limits::READS_AT_ONCE)),
+            bulk: Arc::new(Semaphore::new(limits::READS_AT_ONCE)),
             others: Arc::new(Semaphore::new(OTHERS_AT_ONCE)),
         }
     }
@@ -38,8 +41,16 @@ impl Serving {
     }
 
     /// The parts of an answer; a service that does not keep to the rules is cut short as one that failed.
-    pub(crate) fn read(&self, request: ReadRequest) -> BoxStream<'static, Result<ReadPart, ReadFailure>> {
-        let Ok(permit) = Arc::clone(&self.reads).try_acquire_owned() else {
+    pub(crate) fn read(
+        &self,
+        request: ReadRequest,
+        class: LaneClass,
+    ) -> BoxStream<'static, Result<ReadPart, ReadFailure>> {
+        let places = match class {
+            LaneClass::Urgent => &self.urgent,
+            LaneClass::Bulk => &self.bulk,
+        };
+        let Ok(permit) = Arc::clone(places).try_acquire_owned() else {
             return stream::once(async { Err(ReadFailure::Busy) }).boxed();
         };
         let reading = Reading {

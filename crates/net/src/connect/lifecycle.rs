@@ -356,6 +356,7 @@ impl Lifecycle {
                     self.drop_attempt();
                 }
             }
+            SessionEvent::Closed if self.present == Some(false) => self.end(OfflineReason::Absent, None),
             SessionEvent::Closed | SessionEvent::Goodbye(Goodbye::Replaced) => {
                 let since = silent.map_or(at.now, |interruption| interruption.since);
                 let until = (at.now + CLOSED_GRACE)

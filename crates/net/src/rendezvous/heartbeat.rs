@@ -18,6 +18,10 @@ use crate::clock;
 
 /// How often a post is renewed.
 const EVERY: Duration = Duration::from_secs(20);
+/// Between two posts at least: what changes more often is posted as it then is.
+const APART: Duration = Duration::from_millis(100);
+/// Before a post that the relay refused is tried again; doubles up to [`EVERY`].
+const AGAIN: Duration = Duration::from_secs(1);
 /// How long a post lives: two renewals may fail.
 const LIFE_SECONDS: u32 = 60;
 const _: () = assert!(LIFE_SECONDS <= limits::POST_TTL_SECONDS);
@@ -46,6 +50,7 @@ impl Heartbeat {
     async fn beat(&mut self, posted: &mut Option<Token>) {
         let mut links = self.relay.links.subscribe();
         let mut last_time = 0;
+        let mut again = AGAIN;
         loop {
             let Ok(link) = links.wait_for(Option::is_some).await.map(|link| link.clone()) else { return };
             let Ok(content) = self.content.wait_for(Option::is_some).await.map(|content| content.clone())
@@ -55,7 +60,10 @@ impl Heartbeat {
             let (Some(link), Some(content)) = (link, content) else { continue };
             last_time = clock::unix_milliseconds().max(last_time);
             match self.post(&link, &content, last_time).await {
-                Ok(token) => *posted = Some(token),
+                Ok(token) => {
+                    *posted = Some(token);
+                    again = AGAIN;
+                }
                 Err(CallError::Broken(_)) => {
                     // The link's keeper puts another in its place.
                     if links.changed().await.is_err() {
@@ -63,8 +71,14 @@ impl Heartbeat {
                     }
                     continue;
                 }
-                Err(CallError::Refused(reason)) => tracing::warn!(%reason, "the relay refuses a post"),
+                Err(CallError::Refused(reason)) => {
+                    tracing::warn!(%reason, "the relay refuses a post");
+                    sleep(again).await;
+                    again = (again * 2).min(EVERY);
+                    continue;
+                }
             }
+            sleep(APART).await;
             tokio::select! {
                 () = sleep(EVERY) => {}
                 changed = self.content.changed() => if changed.is_err() { return },

@@ -129,13 +129,12 @@ mod tests {
         pulse.beat(start, start, true);
         let heard = start + Duration::from_millis(1);
         pulse.pong(1, heard);
-        let mut now = heard;
-        loop {
-            now = pulse.deadline(heard, true).unwrap();
-            if pulse.beat(now, heard, true) == Some(Beat::Silent) {
-                break;
+        let now = loop {
+            let due = pulse.deadline(heard, true).unwrap();
+            if pulse.beat(due, heard, true) == Some(Beat::Silent) {
+                break due;
             }
-        }
+        };
         assert!(now - heard <= seconds(10), "{:?}", now - heard);
         // It is told once, and its end too.
         assert_eq!(pulse.beat(now + seconds(1), heard, true), None);

@@ -31,7 +31,13 @@ pub(crate) const VERSION: Version = Version { epoch: 1, counter: 1 };
 pub(crate) const FILE: EntryId = EntryId([7; 16]);
 
 pub(crate) fn relay() -> RunningRelay {
-    RelayServer::start(RelayConfig::loopback()).unwrap()
+    // `RUST_LOG=farhold_net=debug` shows what a failing test did.
+    let filter = tracing_subscriber::EnvFilter::from_default_env();
+    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_test_writer().try_init();
+    let mut config = RelayConfig::loopback();
+    // All programs here are one source to it.
+    config.limits.post_rate.burst = 100_000;
+    RelayServer::start(config).unwrap()
 }
 
 pub(crate) fn address(relay: &RunningRelay) -> RelayAddress {

@@ -4,9 +4,9 @@ const FRESH: Fresh = Fresh { nonce: [1; 32], bridge_leg: 77 };
 
 fn offers(lanes: &mut Lanes, now: Instant) -> Vec<(u32, LaneClass)> {
     std::iter::from_fn(|| lanes.offer(now, FRESH))
-        .map(|message| match message {
-            Message::LaneOffer { lane, class, .. } => (lane, class),
-            other => panic!("{other:?} is no offer"),
+        .map(|message| {
+            let Message::LaneOffer { lane, class, .. } = message else { panic!("{message:?} is no offer") };
+            (lane, class)
         })
         .collect()
 }
