@@ -98,7 +98,8 @@ impl ShownNames {
     /// are then kept until the end of the program. Blocks.
     pub(crate) fn open(path: &Path) -> rusqlite::Result<Self> {
         Connection::open(path).and_then(Self::read).or_else(|error| {
-            tracing::warn!(%error, "the database of shown names cannot be used");
+            tracing::warn!("the database of shown names cannot be used");
+            tracing::debug!(%error, "why it cannot be used");
             Self::read(Connection::open_in_memory()?)
         })
     }
@@ -159,7 +160,10 @@ impl ShownNames {
         let names = self.clone();
         match tokio::task::spawn_blocking(move || names.save_blocking(contact)).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "shown names could not be kept"),
+            Ok(Err(error)) => {
+                tracing::warn!("shown names could not be kept");
+                tracing::debug!(%error, "why they could not be kept");
+            }
             Err(error) => tracing::error!(%error, "keeping shown names ended early"),
         }
     }

@@ -150,9 +150,7 @@ impl Drop for Mount {
         self.invalidations.close();
         self.stop.cancel();
         self.watcher.abort();
-        if let Err(error) = unmount(&self.entry) {
-            tracing::error!(%error, "the drive stays mounted");
-        }
+        unmount_unasked(&self.entry);
     }
 }
 
@@ -179,11 +177,8 @@ fn mount(
     let Some(entry) = entry.filter(|entry| entry.kind == attach::KIND) else {
         return Err(MountError::Refused { reason: "the mount is not in the mount table".to_owned() });
     };
-    let ends = serve(adapter, device, options.allow_other, invalidations).inspect_err(|_| {
-        if let Err(error) = unmount(&entry) {
-            tracing::error!(%error, "the drive stays mounted");
-        }
-    });
+    let ends =
+        serve(adapter, device, options.allow_other, invalidations).inspect_err(|_| unmount_unasked(&entry));
     Ok((entry, ends.map_err(kernel)?))
 }
 
@@ -233,6 +228,14 @@ fn unmount(entry: &MountEntry) -> Result<Stopped, MountError> {
         Err(DetachError::Failed(reason)) => return Err(failed(reason)),
     }
     Ok(Stopped { holders })
+}
+
+/// The same where nobody waits for the outcome.
+fn unmount_unasked(entry: &MountEntry) {
+    if let Err(error) = unmount(entry) {
+        tracing::error!("the drive stays mounted");
+        tracing::debug!(%error, "why it stays mounted");
+    }
 }
 
 /// Ends the connection of a mount that still has one, and with it whatever its users wait for. Where the file system

@@ -78,8 +78,8 @@ async fn obey(mount: Mount, peer: &Arc<Peer>, tree: EntryId) {
             }
             "change" => peer.change(files[&unhex(words[1])], bytes(2), words[4] == "replaced").await,
             "remove" => peer.remove(files[&unhex(words[1])]).await,
-            "block" => peer.block(files[&unhex(words[1])], true),
-            "unblock" => peer.block(files[&unhex(words[1])], false),
+            "block" => peer.block(files[&unhex(words[1])]),
+            "unblock" => peer.unblock(files[&unhex(words[1])]),
             "offline" => peer.set_mode(Mode::Offline),
             "online" => peer.set_mode(Mode::Online),
             "fetches" => {

@@ -32,7 +32,6 @@ fn one_file_that_does_not_come_stalls_nothing_else() {
     assert_eq!(fs::read(host.path("fresh")).unwrap(), content(3, 100_000));
     assert!(!reader.has_ended(), "all that while it waited");
     host.unblock("blocked");
-    host.change("blocked", 10, 4, "in-place");
     until("the reader goes on", || reader.has_ended());
     host.stop();
 }

@@ -9,7 +9,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use farhold_cache::{FetchError, ReadError, Reader};
 use farhold_catalog::{Entry, EntryId, EntryKind, Version};
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::lookup::{entry_attr, gone};
@@ -51,13 +50,13 @@ pub(super) struct TheirFile {
     contact: Arc<Contact>,
     entry: EntryId,
     incarnation: u64,
-    reading: watch::Sender<Reading>,
+    reading: Mutex<Reading>,
     /// What was waited for in vain last, and until when.
     in_vain: Mutex<Option<(Range<u64>, Instant)>>,
 }
 
 /// The version that is read now.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Reading {
     version: Version,
     attr: Attr,
@@ -149,7 +148,7 @@ impl Drive {
         let open = self.files.filter(|file| file.node() == node).pop()?;
         Some(match &*open {
             OpenedFile::Mine(file) => Attr { links: 0, ..file.attr },
-            OpenedFile::Theirs(file) => Attr { links: 0, ..file.reading.borrow().attr },
+            OpenedFile::Theirs(file) => Attr { links: 0, ..lock(&file.reading).attr },
         })
     }
 
@@ -162,28 +161,20 @@ impl Drive {
     }
 
     async fn read_theirs(&self, file: &TheirFile, offset: u64, length: u32) -> Result<Bytes, VfsError> {
-        let mut state = file.reading.subscribe();
         for attempt in 0..ATTEMPTS {
-            let reading = state.borrow_and_update().clone();
-            let reply = tokio::select! {
-                biased;
-                reply = reading.reader.read(offset, length) => reply,
-                // Of a version that is no longer shown, nothing is passed on.
-                changed = state.changed() => match changed {
-                    Ok(()) => continue,
-                    Err(_) => return Err(VfsError::Stale),
-                },
-            };
-            match reply {
-                Ok(reply) if reply.key == reading.reader.key() => {
-                    if !state.has_changed().unwrap_or(false) {
+            let reader = Arc::clone(&lock(&file.reading).reader);
+            match reader.read(offset, length).await {
+                Ok(reply) => {
+                    let shown = lock(&file.reading).reader.key();
+                    if reply.key == shown {
                         return Ok(reply.data);
                     }
-                }
-                Ok(reply) => {
-                    let version = self.follow(file).await?;
-                    if file.contact.content_key(file.entry, version) == reply.key {
-                        return Ok(reply.data);
+                    // Of a version that is no longer shown, nothing is passed on.
+                    if reply.key != reader.key() {
+                        let version = self.follow(file).await?;
+                        if file.contact.content_key(file.entry, version) == reply.key {
+                            return Ok(reply.data);
+                        }
                     }
                 }
                 Err(ReadError::Fetch(FetchError::Changed)) => tokio::time::sleep(SETTLE * attempt).await,
@@ -200,14 +191,15 @@ impl Drive {
     pub(super) async fn follow(&self, file: &TheirFile) -> Result<Version, VfsError> {
         let entry = self.their_entry(&file.contact, file.entry, file.incarnation).await?;
         let EntryKind::File { size } = entry.kind else { return Err(VfsError::Stale) };
-        let followed = file.reading.send_if_modified(|reading| {
-            if reading.version == entry.version {
-                return false;
+        let followed = {
+            let mut reading = lock(&file.reading);
+            let other = reading.version != entry.version;
+            if other {
+                let reader = Arc::new(file.contact.reader(file.entry, entry.version, size));
+                *reading = Reading { version: entry.version, attr: entry_attr(file.node, &entry), reader };
             }
-            let reader = Arc::new(file.contact.reader(file.entry, entry.version, size));
-            *reading = Reading { version: entry.version, attr: entry_attr(file.node, &entry), reader };
-            true
-        });
+            other
+        };
         if followed {
             self.invalidate(Invalidation::Content(file.node));
         }
@@ -242,8 +234,7 @@ fn open_theirs(
         EntryKind::Symlink { .. } => return Err(VfsError::Denied),
     };
     let reader = Arc::new(contact.reader(entry.id, entry.version, size));
-    let (reading, _) =
-        watch::channel(Reading { version: entry.version, attr: entry_attr(node, entry), reader });
+    let reading = Mutex::new(Reading { version: entry.version, attr: entry_attr(node, entry), reader });
     let file = TheirFile {
         node,
         contact,

@@ -40,9 +40,12 @@ async fn a_read_that_meets_newer_content_follows_it() {
     let node = bench.walk("bob/file").await.unwrap().node;
     let file = bench.open("bob/file").await.unwrap();
     let queue = bench.drive.invalidations();
-    bob.change_untold(id, "four", false);
-    assert_eq!(bench.drive.read(file, 0, 100).await.unwrap(), "four");
-    assert_eq!(bench.drive.getattr(node).await.unwrap().size, 4);
+    bob.change_untold(id, "two", false);
+    assert_eq!(bench.drive.read(file, 0, 100).await.unwrap(), "two");
+    assert_eq!(bob.fetches(), 1, "the answer itself brought it");
+    bob.change(id, "longest", false).await;
+    assert_eq!(bench.drive.read(file, 0, 100).await.unwrap(), "longest");
+    assert_eq!(bench.drive.getattr(node).await.unwrap().size, 7);
     assert_eq!(drain(&queue), HashSet::from([Invalidation::Content(node)]));
 }
 
@@ -52,14 +55,14 @@ async fn an_answer_of_the_old_content_is_not_given_after_the_new_one_is_shown() 
     let bob = bench.contact(2, "bob").await;
     let id = bob.file(None, b"file", "old").await;
     let file = bench.open("bob/file").await.unwrap();
-    bob.block(id, true);
+    bob.block(id);
     let drive = bench.drive.clone();
     let read = tokio::spawn(async move { drive.read(file, 0, 100).await });
     while bob.fetches() == 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    bob.block(id, false);
     bob.change(id, "new", false).await;
+    bob.unblock(id);
     assert_eq!(read.await.unwrap().unwrap(), "new");
 }
 

@@ -1,6 +1,6 @@
 //! A contact in memory: a home with content that can be made to hang, to go offline, and to change.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
@@ -14,6 +14,7 @@ use farhold_wire::{
 };
 use futures_util::StreamExt;
 use futures_util::stream;
+use tokio::sync::Notify;
 
 const EPOCH: u64 = 7;
 
@@ -37,8 +38,8 @@ pub(crate) struct Peer {
 
 struct State {
     mode: Mode,
-    /// Entries whose content is never answered.
-    blocked: HashSet<EntryId>,
+    /// Entries whose content is answered only once they are unblocked.
+    blocked: HashMap<EntryId, Arc<Notify>>,
     entries: HashMap<EntryId, (Entry, Bytes)>,
     next: u32,
     sequence: u64,
@@ -59,7 +60,7 @@ impl Peer {
     pub(crate) fn unknown(number: u8, replica: Replica) -> Arc<Self> {
         let state = State {
             mode: Mode::Online,
-            blocked: HashSet::new(),
+            blocked: HashMap::new(),
             entries: HashMap::new(),
             next: 1,
             sequence: 0,
@@ -100,13 +101,15 @@ impl Peer {
         self.state().mode = mode;
     }
 
-    /// From now on the content of `id` is not answered, or again.
-    pub(crate) fn block(&self, id: EntryId, blocked: bool) {
-        let mut state = self.state();
-        if blocked {
-            state.blocked.insert(id);
-        } else {
-            state.blocked.remove(&id);
+    /// From now on the content of `id` is not answered.
+    pub(crate) fn block(&self, id: EntryId) {
+        self.state().blocked.insert(id, Arc::default());
+    }
+
+    /// It is again; what was asked meanwhile is answered as it was then.
+    pub(crate) fn unblock(&self, id: EntryId) {
+        if let Some(blocked) = self.state().blocked.remove(&id) {
+            blocked.notify_waiters();
         }
     }
 
@@ -313,17 +316,19 @@ impl PeerTree for Peer {
 impl BlockSource for Peer {
     async fn fetch(&self, key: ContentKey, range: Range<u64>, _: Urgency) -> Result<Fetched, FetchError> {
         let id = EntryId(key.entry);
-        let (mode, blocked) = {
+        let (mode, found, blocked) = {
             let mut state = self.state();
             state.fetches += 1;
-            (state.mode, state.blocked.contains(&id))
+            (state.mode, state.entries.get(&id).cloned(), state.blocked.get(&id).cloned())
         };
         match mode {
-            Mode::Online if !blocked => {}
-            Mode::Online | Mode::Silent => std::future::pending().await,
+            Mode::Online => {}
+            Mode::Silent => std::future::pending().await,
             Mode::Offline => return Err(FetchError::Offline),
         }
-        let found = self.state().entries.get(&id).cloned();
+        if let Some(blocked) = blocked {
+            blocked.notified().await;
+        }
         let (entry, content) = found.ok_or(FetchError::NotFound)?;
         let newest = ContentKey { epoch: entry.version.epoch, counter: entry.version.counter, ..key };
         if newest != key {
