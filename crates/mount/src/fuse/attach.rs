@@ -26,16 +26,16 @@ pub(super) const SOURCE: &str = "farhold";
 pub(super) const KIND: &str = "fuse.farhold";
 
 const DEVICE: &str = "/dev/fuse";
-const HELPER: &str = "fusermount3";
-/// Tells the helper on which of its descriptors to send the device's (see fusermount3's own source: the only way).
-const HELPER_CHANNEL: &str = "_FUSE_COMMFD";
-/// The helper only opens a device and mounts it; more than this means that the mount point's own disk hangs.
-const HELPER_LIMIT: Duration = Duration::from_secs(10);
+const FUSERMOUNT: &str = "fusermount3";
+/// Tells fusermount3 on which of its descriptors to send the device's (see its source: the only way).
+const FUSERMOUNT_CHANNEL: &str = "_FUSE_COMMFD";
+/// It only opens a device and mounts it; more than this means that the mount point's own disk hangs.
+const FUSERMOUNT_LIMIT: Duration = Duration::from_secs(10);
 
 /// Mounts at `point`, an existing folder; what comes back is the kernel's end of the mount.
 pub(super) fn attach(point: &Path, allow_other: bool) -> Result<OwnedFd, MountError> {
     match attach_directly(point, allow_other) {
-        Err(AttachError::NotAllowed) => attach_by_helper(point, allow_other),
+        Err(AttachError::NotAllowed) => attach_by_fusermount(point, allow_other),
         Err(AttachError::Failed(error)) => Err(error),
         Ok(device) => Ok(device),
     }
@@ -51,7 +51,7 @@ fn attach_directly(point: &Path, allow_other: bool) -> Result<OwnedFd, AttachErr
     let mode = point.metadata().map_err(failed)?.mode();
     let device = match File::options().read(true).write(true).open(DEVICE) {
         Ok(device) => OwnedFd::from(device),
-        // The helper may open it for us.
+        // fusermount3 may open it for us.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(AttachError::NotAllowed),
         Err(error) => return Err(AttachError::Failed(MountError::NoFuse { source: error })),
     };
@@ -73,18 +73,18 @@ fn attach_directly(point: &Path, allow_other: bool) -> Result<OwnedFd, AttachErr
     }
 }
 
-fn attach_by_helper(point: &Path, allow_other: bool) -> Result<OwnedFd, MountError> {
+fn attach_by_fusermount(point: &Path, allow_other: bool) -> Result<OwnedFd, MountError> {
     let kernel = |source: io::Error| MountError::Kernel { source };
     let (ours, theirs) = UnixStream::pair().map_err(kernel)?;
-    ours.set_read_timeout(Some(HELPER_LIMIT)).map_err(kernel)?;
+    ours.set_read_timeout(Some(FUSERMOUNT_LIMIT)).map_err(kernel)?;
     let mut options = format!("nosuid,nodev,default_permissions,fsname={SOURCE},subtype={SOURCE}");
     if allow_other {
         options.push_str(",allow_other");
     }
-    let mut helper = Command::new(HELPER)
+    let mut child = Command::new(FUSERMOUNT)
         .args([OsStr::new("-o"), OsStr::new(&options), OsStr::new("--"), point.as_os_str()])
         // As its standard input, the one descriptor that can be handed over without unsafe code.
-        .env(HELPER_CHANNEL, "0")
+        .env(FUSERMOUNT_CHANNEL, "0")
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -93,13 +93,13 @@ fn attach_by_helper(point: &Path, allow_other: bool) -> Result<OwnedFd, MountErr
     let received = receive_descriptor(&ours);
     if received.is_err() {
         // It has either ended already or hangs.
-        let _ = helper.kill();
+        let _ = child.kill();
     }
     let mut said = String::new();
-    if let Some(stderr) = helper.stderr.take() {
+    if let Some(stderr) = child.stderr.take() {
         let _ = stderr.take(4096).read_to_string(&mut said);
     }
-    let _ = helper.wait();
+    let _ = child.wait();
     match received {
         Ok(Some(device)) => Ok(device),
         Ok(None) => Err(MountError::Refused { reason: said.trim().to_owned() }),
@@ -141,23 +141,23 @@ pub(super) fn detach(point: &Path, how: Detach) -> Result<(), DetachError> {
         Ok(()) => Ok(()),
         Err(Errno::BUSY) => Err(DetachError::Busy),
         Err(Errno::INVAL) => Err(DetachError::NotMounted),
-        Err(Errno::PERM) => detach_by_helper(point, how),
+        Err(Errno::PERM) => detach_by_fusermount(point, how),
         Err(error) => Err(DetachError::Failed(error.to_string())),
     }
 }
 
-fn detach_by_helper(point: &Path, how: Detach) -> Result<(), DetachError> {
+fn detach_by_fusermount(point: &Path, how: Detach) -> Result<(), DetachError> {
     let flag = match how {
         Detach::Idle => "-u",
         Detach::Lazily => "-uz",
     };
-    let output = Command::new(HELPER)
+    let output = Command::new(FUSERMOUNT)
         .args([OsStr::new(flag), OsStr::new("--"), point.as_os_str()])
         // Its messages are read below.
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| DetachError::Failed(format!("{HELPER}: {error}")))?;
+        .map_err(|error| DetachError::Failed(format!("{FUSERMOUNT}: {error}")))?;
     if output.status.success() {
         return Ok(());
     }
@@ -178,6 +178,6 @@ pub(super) enum DetachError {
     Busy,
     /// It is not there any more.
     NotMounted,
-    /// What the kernel or the helper said.
+    /// What the kernel or fusermount3 said.
     Failed(String),
 }

@@ -46,7 +46,7 @@ pub enum MountError {
         /// What the system says.
         source: io::Error,
     },
-    /// An ordinary user needs `fusermount3` to mount.
+    /// An ordinary user needs the mount helper, `fusermount3`, to mount.
     #[error("fusermount3 cannot be started; install the package fuse3: {source}")]
     NoHelper {
         /// What the system says.

@@ -3,7 +3,7 @@
 //!
 //! Every test starts this program once more as the host of a mount, with a contact in memory, and tells it what to do.
 
-// A test fails by panicking, its helpers too, and the host answers on its standard output.
+// A test fails by panicking, wherever in here, and the host answers on its standard output.
 #![allow(clippy::unwrap_used, clippy::unwrap_in_result, clippy::print_stdout)]
 
 mod ending;
