@@ -206,7 +206,7 @@ async fn lie_to(victim: &Peer, relay: &Relay) -> Net {
         while let Some(event) = events.recv().await {
             match event {
                 NetEvent::Paired { contact, .. } => {
-                    handle.confirm_stored(contact.id).expect("stored");
+                    handle.confirm_stored(contact).expect("stored");
                 }
                 NetEvent::Promoted { id } => handle.connect(id).expect("connecting"),
             }

@@ -41,7 +41,7 @@ pub(crate) async fn run(options: Demo, output: Output) -> Result<(), CommandErro
         Ok(scene) => tokio::select! {
             outcome = scene.play(options.seconds, output) => outcome,
             () = end.wait() => Ok(()),
-            () = scene.engine.stopped() => Ok(()),
+            () = scene.engine.stopping() => Ok(()),
         },
         Err(error) => Err(error),
     };

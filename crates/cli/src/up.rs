@@ -41,7 +41,7 @@ pub(crate) async fn run(config_dir: PathBuf, options: Up, output: Output) -> Res
     if announced.is_ok() {
         tokio::select! {
             () = end.wait() => {}
-            () = engine.stopped() => {}
+            () = engine.stopping() => {}
         }
     }
     engine.stop().await;

@@ -71,7 +71,7 @@ pub(crate) struct Link {
     following: tokio::task::JoinHandle<Option<()>>,
 }
 
-/// See above.
+/// What the loop owns and uses.
 #[derive(Debug)]
 pub(crate) struct Controller {
     pub(crate) code: Code,
@@ -174,10 +174,10 @@ impl Controller {
         let mut book = self.book();
         let id = book.rename(old, new)?;
         self.save(&book).await?;
+        self.contacts.send_replace(book);
         if self.links.contains_key(&id) {
             self.storage.drive.rename(id, folder(new)?)?;
         }
-        self.contacts.send_replace(book);
         Ok(())
     }
 
@@ -185,15 +185,18 @@ impl Controller {
         let mut book = self.book();
         let contact = book.remove(name)?;
         let id = contact.id();
+        // Before the contact goes: left over, its shares would be there again when it is added anew.
+        self.storage.home.forget_contact(id).await?;
         self.save(&book).await?;
         self.contacts.send_replace(book);
         self.net.cancel_pairing(&contact.code);
         self.net.remove(id);
         self.unlink(id).await;
-        self.storage.home.forget_contact(id).await?;
-        self.storage.nodes.forget_contact(id).await?;
+        // All of it, also if a part fails.
         self.storage.cache.drop_contact(id.0).await;
-        self.delete_replica(id).await
+        let forgotten = self.storage.nodes.forget_contact(id).await;
+        self.delete_replica(id).await?;
+        Ok(forgotten?)
     }
 
     async fn want(&mut self, name: &str, wanted: bool) -> Result<ContactId, EngineError> {
@@ -224,7 +227,7 @@ impl Controller {
     async fn paired(&mut self, code: &Code, met: SavedContact, words: String) -> Result<(), EngineError> {
         let id = id_of(code);
         let mut book = self.book();
-        if !book.paired(id, Bond { keys: met.keys, secret: met.secret }, words) {
+        if !book.paired(id, Bond { keys: met.keys.clone(), secret: met.secret.clone() }, words) {
             // Removed meanwhile.
             self.net.cancel_pairing(code);
             return Ok(());
@@ -232,12 +235,14 @@ impl Controller {
         self.save(&book).await?;
         // One that was provisional before was met again, and has another secret now.
         self.unlink(id).await;
-        self.net.confirm_stored(id)?;
-        if let Some(contact) = book.get(id) {
-            self.link(contact).await?;
-        }
+        let linked = match (self.net.confirm_stored(met), book.get(id)) {
+            (Ok(()), Some(contact)) => self.link(contact).await,
+            (Ok(()), None) => Ok(()),
+            (Err(error), _) => Err(error.into()),
+        };
+        // Whatever came of it, this is what is on disk. Last, since who waits for the pairing goes on to the session.
         self.contacts.send_replace(book);
-        Ok(())
+        linked
     }
 
     async fn promoted(&mut self, id: ContactId) -> Result<(), EngineError> {
@@ -259,7 +264,7 @@ impl Controller {
             contact: id,
             peer: peer.clone(),
             replica: replica.clone(),
-            drive: Arc::clone(&drive),
+            drive: Arc::downgrade(&drive),
             meter: self.meter.clone(),
         };
         let view = ContactView {

@@ -58,7 +58,6 @@ struct Inner {
     tasks: Tasks,
     /// Released when everything is closed.
     lock: Mutex<Option<InstanceLock>>,
-    stopped: CancellationToken,
 }
 
 /// Who ends what: `work` (the controller, replication, the mount) before the connections, and `all` at last.
@@ -111,9 +110,8 @@ impl Choices {
     }
 }
 
-/// What `Engine::open` reads from the config directory.
+/// What the config directory keeps.
 struct Kept {
-    lock: InstanceLock,
     settings: Settings,
     key: MasterKey,
     identity: Identity,
@@ -122,7 +120,7 @@ struct Kept {
 }
 
 /// Takes the config directory and reads what it keeps.
-fn open(layout: &Layout) -> Result<Kept, EngineError> {
+fn open(layout: &Layout) -> Result<(InstanceLock, Kept), EngineError> {
     let config_dir = || layout.root().to_owned();
     layout.create().map_err(|source| EngineError::ConfigDir { config_dir: config_dir(), source })?;
     let lock = InstanceLock::take(&layout.lock()).map_err(|error| match error {
@@ -134,7 +132,7 @@ fn open(layout: &Layout) -> Result<Kept, EngineError> {
     let identity = identity::load(layout, &key)?;
     let file = ContactsFile::new(layout.contacts(), key.clone());
     let contacts = file.load()?;
-    Ok(Kept { lock, settings, key, identity, file, contacts })
+    Ok((lock, Kept { settings, key, identity, file, contacts }))
 }
 
 impl Engine {
@@ -147,7 +145,7 @@ impl Engine {
         let root = std::path::absolute(&config.config_dir)
             .map_err(|source| EngineError::ConfigDir { config_dir: config.config_dir.clone(), source })?;
         let layout = Layout::new(root);
-        let kept = {
+        let (lock, kept) = {
             let layout = layout.clone();
             blocking(move || open(&layout)).await?
         };
@@ -165,7 +163,7 @@ impl Engine {
         let storage = Storage::open(places, &tasks.all).await?;
         let started = Self::start_on(storage.clone(), layout, kept, choices, &tasks).await;
         match started {
-            Ok(started) => Ok(started.hold(storage, tasks)),
+            Ok(started) => Ok(started.hold(storage, tasks, lock)),
             Err(error) => {
                 tasks.all.cancel();
                 tasks.tracker.close();
@@ -224,17 +222,7 @@ impl Engine {
         }
         let (orders, received) = mpsc::channel(ORDERS);
         tasks.tracker.spawn(controller.run(received, events));
-        Ok(Started {
-            code,
-            layout,
-            relay: choices.relay,
-            orders,
-            contacts: book,
-            mount,
-            meter,
-            net,
-            lock: kept.lock,
-        })
+        Ok(Started { code, layout, relay: choices.relay, orders, contacts: book, mount, meter, net })
     }
 
     /// This engine's code.
@@ -248,10 +236,12 @@ impl Engine {
     }
 
     /// Says goodbye to all contacts, unmounts the drive, and closes everything; within 10 s. Whoever calls it while
-    /// it is under way, or later, waits for the same end.
+    /// it is under way, or later, waits for the same end; if the caller goes away in the middle, the next one goes on.
     pub async fn stop(&self) {
         let mut lock = self.inner.lock.lock().await;
-        let Some(held) = lock.take() else { return };
+        if lock.is_none() {
+            return;
+        }
         let Tasks { all, work, tracker } = &self.inner.tasks;
         work.cancel();
         tracker.close();
@@ -263,13 +253,13 @@ impl Engine {
         if tokio::time::timeout(STOP_STORAGE, self.inner.storage.close()).await.is_err() {
             tracing::error!("the databases do not close; they are left as after a crash");
         }
-        drop(held);
-        self.inner.stopped.cancel();
+        *lock = None;
     }
 
-    /// Waits until somebody has stopped the engine.
-    pub async fn stopped(&self) {
-        self.inner.stopped.cancelled().await;
+    /// Waits until somebody begins to stop the engine. Whoever hosts it then calls [`Engine::stop`] too: the one who
+    /// began may have gone away.
+    pub async fn stopping(&self) {
+        self.inner.tasks.work.cancelled().await;
     }
 
     /// Gives an order to the controller and waits until it is done.
@@ -297,16 +287,13 @@ struct Started {
     mount: Option<watch::Receiver<MountStatus>>,
     meter: FetchMeter,
     net: Net,
-    lock: InstanceLock,
 }
 
 impl Started {
-    fn hold(self, storage: Storage, tasks: Tasks) -> Engine {
-        let Self { code, layout, relay, orders, contacts, mount, meter, net, lock } = self;
+    fn hold(self, storage: Storage, tasks: Tasks, lock: InstanceLock) -> Engine {
+        let Self { code, layout, relay, orders, contacts, mount, meter, net } = self;
         let lock = Mutex::new(Some(lock));
-        let stopped = CancellationToken::new();
-        let inner =
-            Inner { code, layout, relay, orders, contacts, mount, meter, net, storage, tasks, lock, stopped };
+        let inner = Inner { code, layout, relay, orders, contacts, mount, meter, net, storage, tasks, lock };
         Engine { inner: Arc::new(inner) }
     }
 }

@@ -116,11 +116,12 @@ impl Layout {
     }
 
     fn control_socket_in(&self, user_runtime: Option<PathBuf>) -> PathBuf {
-        let near = self.runtime().join("control.sock");
+        // Absolute first: whoever names the same folder by a relative path comes to the same socket.
+        let root = std::path::absolute(&self.root).unwrap_or_else(|_| self.root.clone());
+        let near = Self::new(&root).runtime().join("control.sock");
         if near.as_os_str().len() <= SOCKET_PATH_BYTES {
             return near;
         }
-        let root = std::path::absolute(&self.root).unwrap_or_else(|_| self.root.clone());
         let digest = Sha256::digest(root.as_os_str().as_bytes());
         let hash: String = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect();
         user_runtime
@@ -179,5 +180,12 @@ mod tests {
         let (a, b) = (long("a").control_socket_in(runtime.clone()), long("b").control_socket_in(runtime));
         assert!(a.starts_with("/run/user/1000") && a.as_os_str().len() <= SOCKET_PATH_BYTES);
         assert_ne!(a, b);
+        // However short the relative path of a folder is.
+        let here = std::env::current_dir().unwrap();
+        let name = "d".repeat(SOCKET_PATH_BYTES - "/runtime/control.sock".len());
+        assert_eq!(
+            Layout::new(&name).control_socket_in(None),
+            Layout::new(here.join(&name)).control_socket_in(None)
+        );
     }
 }

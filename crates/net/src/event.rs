@@ -10,7 +10,7 @@ use crate::config::SavedContact;
 #[derive(Debug)]
 pub enum NetEvent {
     /// A pending pairing has met its contact. Store `contact` (over an older provisional one of the same id), then call
-    /// [`Net::confirm_stored`](crate::Net::confirm_stored). The pairing stays pending until [`NetEvent::Promoted`].
+    /// [`Net::confirm_stored`](crate::Net::confirm_stored) with it. The pairing stays pending until [`NetEvent::Promoted`].
     Paired {
         /// The contact's code, as it was given to [`Net::pair`](crate::Net::pair).
         code: Code,

@@ -147,12 +147,13 @@ impl Net {
         self.contacts().pairings.remove(&pairing::id_of(code));
     }
 
-    /// The contact of [`NetEvent::Paired`] is on disk: takes it up as [`Net::add`] does, and tells the contact.
-    pub fn confirm_stored(&self, id: ContactId) -> Result<(), NetError> {
+    /// The contact of [`NetEvent::Paired`] is on disk: takes it up as [`Net::add`] does, and tells the contact. A later
+    /// round may have brought another secret already; what counts is what is on disk.
+    pub fn confirm_stored(&self, contact: SavedContact) -> Result<(), NetError> {
+        let id = contact.id;
         let mut contacts = self.contacts();
         let pairing = contacts.pairings.get(&id).ok_or(NetError::UnknownContact(id))?;
         let side = self.side_to(&pairing.code)?;
-        let contact = pairing.take_offered().ok_or(NetError::UnknownContact(id))?;
         let check = pairing::check_of(&contact.secret, side);
         self.start_contact(&mut contacts, contact, side)?;
         if let Some(pairing) = contacts.pairings.get(&id) {

@@ -8,7 +8,7 @@
 mod round;
 
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use farhold_secure::{Code, PairSecret, PublicKeys, RandomError, Rendezvous, Side, random};
@@ -52,7 +52,6 @@ pub(crate) fn check_of(secret: &PairSecret, side: Side) -> Check {
 pub(crate) struct Pairing {
     pub(crate) code: Code,
     stored: watch::Sender<Option<Check>>,
-    offered: Arc<Mutex<Option<SavedContact>>>,
     promotion: Arc<Promotion>,
 }
 
@@ -68,7 +67,6 @@ impl Pairing {
         let rendezvous = Arc::new(rendezvous);
         let subscription = shared.relay.subscribe(&rendezvous)?;
         let (stored, stored_receiver) = watch::channel(stored);
-        let offered = Arc::default();
         let cancel = shared.cancel.child_token();
         let promotion = Promotion::new(id_of(&code), Arc::clone(shared), cancel.clone());
         let task = Task {
@@ -78,17 +76,11 @@ impl Pairing {
             subscription,
             entry: shared.roster.enter(None),
             stored: stored_receiver,
-            offered: Arc::clone(&offered),
             promotion: Arc::clone(&promotion),
             cancel,
         };
         shared.tracker.spawn(task.run());
-        Ok(Some(Self { code, stored, offered, promotion }))
-    }
-
-    /// The contact that the last round brought.
-    pub(crate) fn take_offered(&self) -> Option<SavedContact> {
-        lock(&self.offered).take()
+        Ok(Some(Self { code, stored, promotion }))
     }
 
     /// The contact with the secret that `check` stands for is stored.
@@ -108,10 +100,6 @@ impl Drop for Pairing {
     }
 }
 
-fn lock(offered: &Mutex<Option<SavedContact>>) -> MutexGuard<'_, Option<SavedContact>> {
-    offered.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 struct Task {
     shared: Arc<Shared>,
     code: Code,
@@ -119,7 +107,6 @@ struct Task {
     subscription: Subscription,
     entry: Entry,
     stored: watch::Receiver<Option<Check>>,
-    offered: Arc<Mutex<Option<SavedContact>>>,
     promotion: Arc<Promotion>,
     cancel: CancellationToken,
 }
@@ -239,7 +226,6 @@ impl Task {
         let id = id_of(&self.code);
         let contact = SavedContact { id, keys: other.keys.clone(), secret, provisional: true };
         let check = check_of(&contact.secret, side);
-        *lock(&self.offered) = Some(contact.clone());
         let paired = NetEvent::Paired { code: self.code, contact, words: words.to_string() };
         self.shared.events.send(paired).await.map_err(|_| RoundError::NotStored)?;
         let mut stored = self.stored.clone();

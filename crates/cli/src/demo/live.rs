@@ -14,10 +14,10 @@ use crate::size;
 const TERMINAL: Duration = Duration::from_secs(1);
 const PLAIN: Duration = Duration::from_secs(5);
 
-/// Shows until the engine stops; programs are shown nothing.
+/// Shows until the engine is stopped; programs are shown nothing.
 pub(super) async fn show(engine: &Engine, contact: &str, output: Output) -> Result<(), CommandError> {
     if output.is_json() {
-        engine.stopped().await;
+        engine.stopping().await;
         return Ok(());
     }
     let terminal = io::stdout().is_terminal();

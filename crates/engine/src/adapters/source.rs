@@ -1,7 +1,7 @@
 //! A contact's content, for the cache.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::Weak;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -21,7 +21,8 @@ pub(crate) struct PeerSource {
     pub(crate) contact: ContactId,
     pub(crate) peer: Peer,
     pub(crate) replica: Replica,
-    pub(crate) drive: Arc<Drive>,
+    /// The drive has this source, and would never go if this had the drive.
+    pub(crate) drive: Weak<Drive>,
     pub(crate) meter: FetchMeter,
 }
 
@@ -59,7 +60,9 @@ impl PeerSource {
     async fn newer(&self, entry: Entry) -> Result<(), FetchError> {
         let events =
             self.replica.absorb(entry).await.map_err(|error| FetchError::Other(error.to_string()))?;
-        self.drive.tree_changed(self.contact, events).await;
+        if let Some(drive) = self.drive.upgrade() {
+            drive.tree_changed(self.contact, events).await;
+        }
         Ok(())
     }
 }

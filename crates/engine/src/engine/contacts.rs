@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use farhold_net::SessionState;
+use farhold_net::{ContactState, SessionState};
 use farhold_secure::Code;
 use farhold_wire::ContactId;
 
@@ -51,11 +51,11 @@ impl Engine {
             return Err(EngineError::NoRelay);
         }
         let id = self.order(|reply| Order::Want { name: name.to_owned(), wanted: true, reply }).await?;
-        let Some(waited) = wait else { return Ok(self.session(id)) };
-        match tokio::time::timeout(waited, self.until_connected(id)).await {
+        let Some(waited) = wait else { return Ok(self.session_with(id)) };
+        match tokio::time::timeout(waited, self.until_connected(id, name)).await {
             Ok(connected) => connected,
             Err(_) => {
-                let reason = self.session(id).reason.unwrap_or_else(|| "still connecting".to_owned());
+                let reason = self.session_with(id).reason.unwrap_or_else(|| "still connecting".to_owned());
                 Err(EngineError::ConnectTimedOut { name: name.to_owned(), waited, reason })
             }
         }
@@ -69,15 +69,24 @@ impl Engine {
         self.order(|reply| Order::Want { name: name.to_owned(), wanted: false, reply }).await.map(drop)
     }
 
-    async fn until_connected(&self, id: ContactId) -> Result<SessionStatus, EngineError> {
+    async fn until_connected(&self, id: ContactId, name: &str) -> Result<SessionStatus, EngineError> {
         let mut contacts = self.inner.contacts.clone();
-        let removed =
-            || EngineError::Contact(ContactError::Unknown { name: "of that name any more".to_owned() });
-        let met = contacts
-            .wait_for(|book| book.get(id).is_none_or(|contact| !matches!(contact.pairing, Pairing::Pending)));
-        drop(met.await.map_err(|_| EngineError::Stopping)?);
-        let mut state = self.inner.net.state(id).map_err(|_| removed())?;
-        let connected = state.wait_for(|state| matches!(state.session, SessionState::Connected(_))).await;
-        connected.map(|state| session_status(&state)).map_err(|_| removed())
+        loop {
+            let met = contacts.wait_for(|book| {
+                book.get(id).is_none_or(|contact| !matches!(contact.pairing, Pairing::Pending))
+            });
+            let known = met.await.map_err(|_| EngineError::Stopping)?.get(id).is_some();
+            if !known {
+                return Err(ContactError::Unknown { name: name.to_owned() }.into());
+            }
+            let connected = |state: &ContactState| matches!(state.session, SessionState::Connected(_));
+            if let Ok(mut state) = self.inner.net.state(id)
+                && let Ok(state) = state.wait_for(connected).await
+            {
+                return Ok(session_status(&state));
+            }
+            // Removed, met again, or the engine stops: the next look at the contacts tells.
+            contacts.changed().await.map_err(|_| EngineError::Stopping)?;
+        }
     }
 }

@@ -56,21 +56,26 @@ impl Engine {
             pairing: contact.pairing.state(),
             present: state.as_ref().and_then(|state| state.borrow().present),
             wanted: contact.wanted,
-            session: self.session(contact.id()),
+            session: self.session(contact),
             words: contact.words.clone(),
         }
     }
 
-    /// The session with a contact.
-    pub(super) fn session(&self, id: ContactId) -> SessionStatus {
-        let pending = self.book().get(id).is_some_and(|contact| matches!(contact.pairing, Pairing::Pending));
-        if pending {
+    /// The session with the contact of that id.
+    pub(super) fn session_with(&self, id: ContactId) -> SessionStatus {
+        self.book().get(id).map_or_else(offline, |contact| self.session(contact))
+    }
+
+    /// Takes the contact and not its id: whoever has a contact holds the book, and to borrow that twice waits for
+    /// ever once somebody wants to change it in between.
+    fn session(&self, contact: &Contact) -> SessionStatus {
+        if matches!(contact.pairing, Pairing::Pending) {
             return SessionStatus {
                 reason: Some("not paired yet: the contact must add you too, and be there".to_owned()),
                 ..offline()
             };
         }
-        self.inner.net.state(id).map_or_else(|_| offline(), |state| session_status(&state.borrow()))
+        self.inner.net.state(contact.id()).map_or_else(|_| offline(), |state| session_status(&state.borrow()))
     }
 }
 

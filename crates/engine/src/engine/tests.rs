@@ -234,6 +234,10 @@ async fn a_restart_goes_on_where_it_was() {
     let code = anna.code();
     anna.stop().await;
     assert!(matches!(anna.status(), Err(EngineError::Stopping)));
+    // Nothing of it is kept by anything else of it.
+    let drive = Arc::downgrade(&anna.inner.storage.drive);
+    drop(anna);
+    assert!(drive.upgrade().is_none());
     ben.stop().await;
 
     // Before ben is there: the catalog and the cache are.
@@ -324,13 +328,51 @@ async fn one_engine_per_config_directory() {
     assert!(matches!(second, EngineError::AlreadyRunning { .. }));
     assert_eq!(second.class(), ErrorClass::Conflict);
     anna.stop().await;
-    anna.stopped().await;
+    anna.stopping().await;
     // Whoever comes late finds it stopped.
     anna.stop().await;
     let refused = anna.add_contact("ben", &anna.code()).await.unwrap_err();
     assert_eq!(refused.class(), ErrorClass::NotRunning);
     let again = world.engine("anna").await;
     world.end(&[&again]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_whose_caller_goes_away_is_taken_up_by_the_next() {
+    let world = World::new();
+    let anna = world.engine("anna").await;
+    let mut begun = Box::pin(anna.stop());
+    assert!(futures_util::poll!(&mut begun).is_pending());
+    drop(begun);
+    // Whoever hosts the engine hears of it, and nobody else has the directory before the end.
+    anna.stopping().await;
+    assert!(matches!(Engine::start(world.config("anna")).await, Err(EngineError::AlreadyRunning { .. })));
+    anna.stop().await;
+    let again = world.engine("anna").await;
+    world.end(&[&again]).await;
+}
+
+#[test]
+fn asking_for_the_status_never_keeps_contacts_from_changing() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let changes = async {
+        let world = World::new();
+        let anna = world.engine("anna").await;
+        for name in ["ben", "cleo", "dora"] {
+            anna.add_contact(name, &Identity::generate().unwrap().code().to_string()).await.unwrap();
+        }
+        let asked = anna.clone();
+        std::thread::spawn(move || while asked.status().is_ok() {});
+        for _ in 0..20 {
+            anna.rename_contact("ben", "Benjamin").await.unwrap();
+            anna.rename_contact("Benjamin", "ben").await.unwrap();
+        }
+        world.end(&[&anna]).await;
+    };
+    let done = runtime.block_on(async { tokio::time::timeout(WITHIN, changes).await });
+    // A thread that waits for ever would keep a runtime that is dropped.
+    runtime.shutdown_background();
+    done.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

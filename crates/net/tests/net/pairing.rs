@@ -23,8 +23,8 @@ async fn two_who_have_each_others_code_are_paired_and_connect() {
         assert_eq!(saved_a.secret.as_bytes(), saved_b.secret.as_bytes());
         assert_eq!(words_a, words_b);
         assert_eq!(words_a.split(' ').count(), 4);
-        a.net.confirm_stored(b.id()).unwrap();
-        b.net.confirm_stored(a.id()).unwrap();
+        a.net.confirm_stored(saved_b).unwrap();
+        b.net.confirm_stored(saved_a).unwrap();
         assert!(matches!(a.event().await, NetEvent::Promoted { id } if id == b.id()));
         assert!(matches!(b.event().await, NetEvent::Promoted { id } if id == a.id()));
         a.net.connect(b.id()).unwrap();
