@@ -48,10 +48,10 @@ pub(crate) async fn run(
     relay: Option<RelayAddress>,
     output: Output,
 ) -> Result<(), CommandError> {
-    let running = match ControlClient::attach(&layout.control_socket()).await {
-        Ok(mut client) => client.status().await.ok(),
-        Err(_) => None,
-    };
+    let asked = async { ControlClient::attach(&layout.control_socket()).await?.status().await };
+    let asked = asked.await;
+    let engine = checks::engine(asked.as_ref().err());
+    let running = asked.ok();
     let (settings, read) = match Settings::read(&layout.settings()) {
         Ok(settings) => (settings.unwrap_or_default(), None),
         Err(error) => (Settings::default(), Some(error)),
@@ -59,7 +59,7 @@ pub(crate) async fn run(
     let known = running.as_ref().and_then(|status| status.network.relay.clone()).or(settings.relay.clone());
     let relay = relay.or_else(|| known.and_then(|relay| relay.parse().ok()));
     let findings = [
-        checks::engine(running.as_ref()),
+        engine,
         checks::fuse(),
         checks::mount(running.as_ref()),
         checks::settings(read.as_ref()),

@@ -44,8 +44,7 @@ impl CommandError {
         match self {
             Self::Control(error) => error.class(),
             Self::Engine(error) => error.class(),
-            Self::Serve(ServeError::InUse { .. }) => ErrorClass::Conflict,
-            Self::Serve(ServeError::Io { .. }) | Self::Relay(_) | Self::Io { .. } => ErrorClass::Internal,
+            Self::Serve(_) | Self::Relay(_) | Self::Io { .. } => ErrorClass::Internal,
             Self::NoHome => ErrorClass::Usage,
         }
     }

@@ -51,7 +51,13 @@ fn log(default: &str) {
         filter = filter.add_directive(quiet);
     }
     let colours = std::io::stderr().is_terminal();
-    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(colours)
+        .with_writer(std::io::stderr)
+        // Told on standard error again, which panics: a closed terminal would end whatever task logs something.
+        .log_internal_errors(false)
+        .init();
 }
 
 async fn run(cli: Cli, output: Output) -> Result<(), CommandError> {
@@ -66,8 +72,10 @@ async fn run(cli: Cli, output: Output) -> Result<(), CommandError> {
         Command::Doctor { relay } => doctor::run(&Layout::new(config_dir()?), relay, output).await,
         Command::Demo(options) => demo::run(options, output).await,
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "farhold", &mut std::io::stdout());
-            Ok(())
+            // Not at once to standard output: that panics when nobody reads it to the end.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "farhold", &mut script);
+            output.print(&String::from_utf8_lossy(&script))
         }
     }
 }

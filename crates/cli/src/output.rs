@@ -34,8 +34,12 @@ impl Output {
         json: impl FnOnce() -> Value,
         text: impl FnOnce() -> String,
     ) -> Result<(), CommandError> {
-        let line = if self.json { json().to_string() } else { text() };
-        write(&mut io::stdout().lock(), &line).map_err(CommandError::io("cannot write to standard output"))
+        self.print(&if self.json { json().to_string() } else { text() })
+    }
+
+    /// Prints what is the same for programs and people.
+    pub(crate) fn print(self, text: &str) -> Result<(), CommandError> {
+        write(&mut io::stdout().lock(), text).map_err(CommandError::io("cannot write to standard output"))
     }
 
     /// Prints why the command failed, and gives its exit code.

@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::process::{Command, Output};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -89,6 +90,27 @@ fn a_damaged_file_stops_up_and_stays() {
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("settings.json is damaged"), "{}", text(&output.stderr));
     assert_eq!(std::fs::read_to_string(config.join("settings.json")).unwrap(), "{");
+}
+
+#[test]
+fn an_engine_lives_on_when_nobody_reads_its_log() {
+    let place = Place::new();
+    let (reader, log) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut engine = Command::new(env!("CARGO_BIN_EXE_farhold"))
+        .args(["up", "--no-mount", "--relay-only", "--json"])
+        .env("FARHOLD_CONFIG_DIR", place.folder.path().join("config"))
+        .env("FARHOLD_LOG", "debug")
+        .stdout(Stdio::piped())
+        .stderr(log)
+        .spawn()
+        .unwrap();
+    let mut ready = String::new();
+    BufReader::new(engine.stdout.take().unwrap()).read_line(&mut ready).unwrap();
+    assert!(ready.contains("\"ready\":true"), "{ready}");
+    assert_eq!(place.run(&["status"]).status.code(), Some(0));
+    assert_eq!(place.run(&["down"]).status.code(), Some(0));
+    assert!(engine.wait().unwrap().success());
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! The socket's server: every call goes to the [`Host`], and nothing is decided here.
 
 use std::io;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixStream;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,41 +30,36 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(100);
 /// How long answers under way may take when the server stops.
 const DRAIN: Duration = Duration::from_secs(2);
 
-/// Why the socket cannot be served.
+/// The socket cannot be served.
 #[derive(Debug, thiserror::Error)]
-pub enum ServeError {
-    /// Somebody answers there.
-    #[error("an engine already answers at {}", socket.display())]
-    InUse {
-        /// The socket.
-        socket: PathBuf,
-    },
-    /// The file system would not.
-    #[error("cannot serve the control socket {}: {source}", socket.display())]
-    Io {
-        /// The socket.
-        socket: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+#[error("cannot serve the control socket {}: {source}", socket.display())]
+pub struct ServeError {
+    /// The socket.
+    pub socket: PathBuf,
+    /// What the system said.
+    pub source: io::Error,
 }
 
 /// Answers at a socket until stopped.
 #[derive(Debug)]
 pub struct ControlServer {
     socket: PathBuf,
+    /// Device and number of the socket's file: the next engine may have put its own in its place.
+    file: (u64, u64),
     cancel: CancellationToken,
     task: JoinHandle<Result<(), tonic::transport::Error>>,
 }
 
 impl ControlServer {
-    /// Serves `host` at `socket`, which only this user can open. A socket that nobody answers is replaced. Needs a
-    /// tokio runtime.
+    /// Serves `host` at `socket`, which only this user can open. What is left there of an earlier engine is replaced,
+    /// also if that one is just ending: an engine's lock on its config directory, not its socket, keeps a second one
+    /// away. Needs a tokio runtime.
     ///
     /// # Errors
     /// [`ServeError`].
     pub fn start(socket: &Path, host: Arc<dyn Host>) -> Result<Self, ServeError> {
-        let listener = bind(socket)?;
+        let (listener, file) =
+            bind(socket).map_err(|source| ServeError { socket: socket.to_owned(), source })?;
         let cancel = CancellationToken::new();
         let service = Service::new(Adapter { host, cancel: cancel.clone() });
         let serving = Server::builder()
@@ -75,10 +69,10 @@ impl ControlServer {
                 UnixListenerStream::new(listener),
                 cancel.clone().cancelled_owned(),
             );
-        Ok(Self { socket: socket.to_owned(), cancel, task: tokio::spawn(serving) })
+        Ok(Self { socket: socket.to_owned(), file, cancel, task: tokio::spawn(serving) })
     }
 
-    /// Takes no more calls, lets those under way finish for 2 s, and removes the socket.
+    /// Takes no more calls, lets those under way finish for 2 s, and removes the socket, unless it is another's by now.
     pub async fn stop(mut self) {
         self.cancel.cancel();
         match tokio::time::timeout(DRAIN, &mut self.task).await {
@@ -87,27 +81,28 @@ impl ControlServer {
             Ok(Err(error)) => tracing::error!("the control server's task failed: {error}"),
             Err(_) => self.task.abort(),
         }
-        if let Err(error) = std::fs::remove_file(&self.socket) {
+        let ours = identify(&self.socket).is_ok_and(|file| file == self.file);
+        if ours && let Err(error) = std::fs::remove_file(&self.socket) {
             tracing::debug!("the control socket was not removed: {error}");
         }
     }
 }
 
-fn bind(socket: &Path) -> Result<UnixListener, ServeError> {
-    let io = |source| ServeError::Io { socket: socket.to_owned(), source };
-    match UnixStream::connect(socket) {
-        Ok(_) => return Err(ServeError::InUse { socket: socket.to_owned() }),
+fn bind(socket: &Path) -> io::Result<(UnixListener, (u64, u64))> {
+    match std::fs::remove_file(socket) {
+        Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        // Left behind by an engine that was killed.
-        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            std::fs::remove_file(socket).map_err(io)?;
-        }
-        Err(error) => return Err(io(error)),
+        Err(error) => return Err(error),
     }
-    let listener = UnixListener::bind(socket).map_err(io)?;
+    let listener = UnixListener::bind(socket)?;
     // Until here its folder, which is this user's alone, keeps others out.
-    std::fs::set_permissions(socket, PermissionsExt::from_mode(0o600)).map_err(io)?;
-    Ok(listener)
+    std::fs::set_permissions(socket, PermissionsExt::from_mode(0o600))?;
+    Ok((listener, identify(socket)?))
+}
+
+fn identify(socket: &Path) -> io::Result<(u64, u64)> {
+    let found = std::fs::symlink_metadata(socket)?;
+    Ok((found.dev(), found.ino()))
 }
 
 struct Adapter {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use farhold_control::{ControlClient, ControlError, ControlServer, Host, ServeError};
+use farhold_control::{ControlClient, ControlError, ControlServer, Host};
 use farhold_engine::commands::{
     ContactAdded, DrivePath, Listed, ListedKind, Share, ShareRequest, ShareState,
 };
@@ -279,14 +279,23 @@ async fn the_socket_is_private_and_goes_with_the_server() {
     let fixture = Fixture::start();
     let mode = std::fs::metadata(fixture.socket()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    let second = ControlServer::start(&fixture.socket(), fixture.fake.clone());
-    assert!(matches!(second, Err(ServeError::InUse { .. })));
     let socket = fixture.socket();
     fixture.server.stop().await;
     assert!(!socket.exists());
     let gone = ControlClient::attach(&socket).await.unwrap_err();
     assert!(matches!(gone, ControlError::NotRunning { .. }));
     assert_eq!(gone.class(), ErrorClass::NotRunning);
+}
+
+#[tokio::test]
+async fn an_engine_that_is_just_ending_leaves_the_next_ones_socket_alone() {
+    let fixture = Fixture::start();
+    let socket = fixture.socket();
+    let next = ControlServer::start(&socket, fixture.fake.clone()).unwrap();
+    fixture.server.stop().await;
+    ControlClient::attach(&socket).await.unwrap().status().await.unwrap();
+    next.stop().await;
+    assert!(!socket.exists());
 }
 
 #[tokio::test]

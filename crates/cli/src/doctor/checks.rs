@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use farhold_control::ControlError;
 use farhold_engine::RelayAddress;
 use farhold_engine::layout::{Layout, open_to_others};
 use farhold_engine::settings::SettingsError;
@@ -20,10 +21,20 @@ const RELAY_WITHIN: Duration = Duration::from_secs(3);
 /// Watched folders that a large shared tree needs; systems used to allow 8192.
 const WATCHES: u64 = 65_536;
 
-pub(super) fn engine(running: Option<&Status>) -> Finding {
-    match running {
-        Some(_) => Finding::ok("engine", "runs"),
-        None => Finding::bad("engine", Verdict::Warning, "does not run", "start it with: farhold up"),
+pub(super) fn engine(problem: Option<&ControlError>) -> Finding {
+    match problem {
+        None => Finding::ok("engine", "runs"),
+        Some(ControlError::NotRunning { .. }) => {
+            Finding::bad("engine", Verdict::Warning, "does not run", "start it with: farhold up")
+        }
+        Some(error @ (ControlError::Failed { .. } | ControlError::TimedOut | ControlError::Answer(_))) => {
+            Finding::bad(
+                "engine",
+                Verdict::Failed,
+                error.to_string(),
+                "end its process, and start it with: farhold up",
+            )
+        }
     }
 }
 
