@@ -315,6 +315,10 @@ impl Lifecycle {
         self.present = Some(true);
         self.refuses = post.refuse;
         self.post = Some(post);
+        if self.refuses && self.interrupted() {
+            // Its goodbye was lost with the leg.
+            self.end(OfflineReason::PeerDisconnected, None);
+        }
         if news && self.retry.is_some() {
             self.retry = None;
             self.failures = 0;
@@ -323,7 +327,7 @@ impl Lifecycle {
 
     fn absent(&mut self) {
         self.present = Some(false);
-        if !self.healthy() && !matches!(self.link, Link::Offline { .. }) {
+        if self.interrupted() {
             self.end(OfflineReason::Absent, None);
         }
     }
@@ -356,6 +360,7 @@ impl Lifecycle {
                     self.drop_attempt();
                 }
             }
+            SessionEvent::Closed if self.refuses => self.end(OfflineReason::PeerDisconnected, None),
             SessionEvent::Closed if self.present == Some(false) => self.end(OfflineReason::Absent, None),
             SessionEvent::Closed | SessionEvent::Goodbye(Goodbye::Replaced) => {
                 let since = silent.map_or(at.now, |interruption| interruption.since);
@@ -407,6 +412,10 @@ impl Lifecycle {
 
     fn healthy(&self) -> bool {
         matches!(self.link, Link::Up { silent: None, .. })
+    }
+
+    fn interrupted(&self) -> bool {
+        matches!(self.link, Link::Up { silent: Some(_), .. } | Link::Cut { .. })
     }
 
     /// The contact has started an attempt after this session began, so it does not have it any more.

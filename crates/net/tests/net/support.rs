@@ -137,6 +137,15 @@ impl Node {
         .await;
     }
 
+    /// Waits until `other` has disconnected. A leg of ours that was on its way then is refused.
+    pub(crate) async fn parted(&self, other: &Self) {
+        self.until(other, "parted", |state| {
+            let SessionState::Offline { reason } = state.session else { return false };
+            matches!(reason, OfflineReason::PeerDisconnected | OfflineReason::Refused)
+        })
+        .await;
+    }
+
     pub(crate) async fn event(&mut self) -> NetEvent {
         timeout(PATIENCE, self.events.recv()).await.expect("an event in time").expect("a program that runs")
     }
