@@ -1,7 +1,8 @@
 //! Why a command failed, and of which kind that is for whoever scripts it.
 
+use std::error::Error;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use farhold_catalog::{CatalogError, ShareError};
@@ -74,7 +75,7 @@ pub enum EngineError {
     #[error(transparent)]
     DrivePath(#[from] DrivePathError),
     /// The network part cannot do it.
-    #[error(transparent)]
+    #[error("{}", with_causes(.0))]
     Net(#[from] NetError),
     /// The drive cannot be mounted.
     #[error(
@@ -82,7 +83,7 @@ pub enum EngineError {
     )]
     Mount(#[from] MountError),
     /// The drive cannot be made.
-    #[error(transparent)]
+    #[error("{}", with_causes(.0))]
     DriveState(#[from] DriveError),
     /// A path of the drive cannot be used.
     #[error("{path}: {source}")]
@@ -93,8 +94,13 @@ pub enum EngineError {
         source: VfsError,
     },
     /// Something cannot be shared or withdrawn so.
-    #[error(transparent)]
-    Share(#[from] ShareError),
+    #[error("{}", share_text(path, source))]
+    Share {
+        /// Which path.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: ShareError,
+    },
     /// What is to be shared is not there.
     #[error("cannot share {}: {source}", path.display())]
     NoSuchFile {
@@ -104,7 +110,7 @@ pub enum EngineError {
         source: io::Error,
     },
     /// A catalog failed.
-    #[error(transparent)]
+    #[error("{}", with_causes(.0))]
     Catalog(#[from] CatalogError),
     /// A task that worked on a command ended early.
     #[error("a task of the engine failed: {0}")]
@@ -169,10 +175,39 @@ impl EngineError {
             Self::Net(error) => net(error),
             Self::Mount(error) => mount(error),
             Self::Drive { source, .. } => drive(*source),
-            Self::Share(error) => share(error),
+            Self::Share { source, .. } => share(source),
             Self::NoRelay => ErrorClass::NotConnected,
             Self::ConnectTimedOut { .. } => ErrorClass::TimedOut,
             Self::NoSuchPath { .. } | Self::NoSuchFile { .. } | Self::NoContacts => ErrorClass::NotFound,
+        }
+    }
+}
+
+/// An error in its own words, and after them the causes that it does not tell itself.
+fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+fn share_text(path: &Path, error: &ShareError) -> String {
+    let text = with_causes(error);
+    match error {
+        // These name the path themselves.
+        ShareError::Missing(..) | ShareError::Special(_) | ShareError::Own(_) => text,
+        ShareError::NameTaken(_) | ShareError::Name(_) => {
+            format!("{}: {text}; give it another name with --as NAME", path.display())
+        }
+        ShareError::NotShared => format!("{}: {text}; see: farhold shares", path.display()),
+        ShareError::AlreadyShared | ShareError::NoContact | ShareError::Catalog(_) => {
+            format!("{}: {text}", path.display())
         }
     }
 }
@@ -231,5 +266,22 @@ fn share(error: &ShareError) -> ErrorClass {
         ShareError::AlreadyShared | ShareError::NameTaken(_) => ErrorClass::Conflict,
         ShareError::Name(_) => ErrorClass::Usage,
         ShareError::Catalog(_) => ErrorClass::Internal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_are_told_once() {
+        let denied = || io::Error::other("it is locked");
+        let text = EngineError::Catalog(CatalogError::Disk(denied())).to_string();
+        assert_eq!(text, "the disk failed: it is locked");
+        let share = |source| EngineError::Share { path: "/a".into(), source }.to_string();
+        assert_eq!(share(ShareError::Missing("/a".into(), denied())), "/a cannot be opened: it is locked");
+        assert_eq!(share(ShareError::NotShared), "/a: not shared; see: farhold shares");
+        let listen = NetError::Listen { port: 7, source: denied() };
+        assert_eq!(EngineError::Net(listen).to_string(), "cannot listen at port 7: it is locked");
     }
 }

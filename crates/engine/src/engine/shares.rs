@@ -27,7 +27,8 @@ impl Engine {
         let (id, contact) = self.partner(with.as_deref())?;
         let mut shared = Vec::new();
         for path in &paths {
-            let info = self.inner.storage.home.share(path, &[id], name.clone(), writable).await?;
+            let info = self.inner.storage.home.share(path, &[id], name.clone(), writable).await;
+            let info = info.map_err(|source| EngineError::Share { path: path.clone(), source })?;
             shared.extend(grants(&info, |other| (other == id).then(|| contact.clone())));
         }
         Ok(shared)
@@ -40,7 +41,8 @@ impl Engine {
     pub async fn unshare(&self, path: &Path, with: Option<&str>) -> Result<Vec<Share>, EngineError> {
         let contact = with.map(|name| self.book().named(name).map(|contact| contact.id())).transpose()?;
         let before = self.shares().await?;
-        self.inner.storage.home.unshare(path, contact).await?;
+        let withdrawn = self.inner.storage.home.unshare(path, contact).await;
+        withdrawn.map_err(|source| EngineError::Share { path: path.to_owned(), source })?;
         let after = self.shares().await?;
         Ok(before.into_iter().filter(|share| !after.contains(share)).collect())
     }
