@@ -123,7 +123,8 @@ impl Cache {
         Reader::new(Arc::clone(&self.shared), Version { key, size: size.min(SIZE_MOST) }, source)
     }
 
-    /// Forgets everything. Open readers go on; what they read is fetched anew.
+    /// Forgets everything. Open readers go on; what they read is fetched anew. Like all that removes files, it returns
+    /// after 10 s at the latest: what a slow disk has not done by then, it does later.
     pub async fn drop_all(&self) {
         self.forget(Scope::All).await;
     }
@@ -143,7 +144,7 @@ impl Cache {
         self.shared.forget_memory(scope);
     }
 
-    /// Changes the limit of disk use; returns when it holds.
+    /// Changes the limit of disk use; returns when it holds, or when its disk took 10 s for that.
     pub async fn set_limit(&self, limit: u64) {
         self.shared.store.set_limit(limit).await;
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::flights::{Arrival, FlightId};
@@ -42,6 +42,7 @@ impl Fetch {
 
     async fn carry(&self) -> Result<(), ReadError> {
         let patience = self.shared.no_progress;
+        let begun = Instant::now();
         let asking = self.source.fetch(self.version.key, self.bytes.clone(), self.urgency);
         let fetched = timeout(patience, asking).await.map_err(|_| FetchError::TimedOut)??;
         self.check(&fetched)?;
@@ -66,6 +67,10 @@ impl Fetch {
                 } else if self.land(id, &pieces) {
                     return Ok(());
                 }
+            }
+            // Nobody notices how slowly it comes, so it must not go on for ever.
+            if begun.elapsed() > patience && !self.shared.is_wanted(self.flight) {
+                return Err(FetchError::TimedOut.into());
             }
         }
         if at < end {

@@ -68,6 +68,10 @@ struct Flight {
 }
 
 impl Flight {
+    fn is_wanted(&self) -> bool {
+        self.progress.receiver_count() > 0 || !self.wanted_by.is_empty()
+    }
+
     /// Whether the block that is arriving has arrived and only has to land. It may still wait for the source's end.
     fn is_whole(&self) -> bool {
         let progress = self.progress.borrow();
@@ -214,6 +218,11 @@ impl Flights {
         self.flights.get(&number).is_none_or(|flight| flight.current >= flight.blocks.end)
     }
 
+    /// Whether somebody waits for a flight or has it in a window.
+    pub(crate) fn is_wanted(&self, number: FlightId) -> bool {
+        self.flights.get(&number).is_some_and(Flight::is_wanted)
+    }
+
     /// The flight is over.
     pub(crate) fn end(&mut self, number: FlightId, how: Result<(), ReadError>) -> Option<Ended> {
         let flight = self.flights.remove(&number)?;
@@ -260,8 +269,7 @@ impl Flights {
     /// Cuts what nobody waits for and no window covers, up to what reads had asked for.
     fn trim(&mut self, number: FlightId) -> u64 {
         let Some(flight) = self.flights.get_mut(&number) else { return 0 };
-        let needed = flight.progress.receiver_count() > 0 || !flight.wanted_by.is_empty();
-        if needed || flight.carrier == Carrier::Disk {
+        if flight.is_wanted() || flight.carrier == Carrier::Disk {
             return 0;
         }
         let end = flight.demanded_until.max(flight.current + u64::from(flight.is_whole()));

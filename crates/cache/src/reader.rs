@@ -144,11 +144,16 @@ impl Reader {
     ) -> Result<Outcome<Bytes>, ReadError> {
         let start = index * BLOCK_BYTES;
         let part = within_block(bytes.start.saturating_sub(start))..within_block(bytes.end - start);
+        let mut failed = None;
         loop {
             let (carrier, progress) = match self.shared.locate(version, index, &part)? {
+                // Also if the fetch that brought it failed afterwards.
                 Located::Here(piece) => return Ok(Outcome::Read(piece)),
                 Located::Coming(carrier, progress) => (carrier, progress),
                 Located::Absent => {
+                    if let Some(error) = failed {
+                        return Err(error);
+                    }
                     self.shared.retry(&self.asker, version, index..blocks_of(bytes).end)?;
                     continue;
                 }
@@ -158,7 +163,7 @@ impl Reader {
                 return Ok(Outcome::Newer(Version { key: progress.key, size: progress.size }));
             }
             if let (Carrier::Demand, Some(Err(error))) = (carrier, progress.ended) {
-                return Err(error);
+                failed = Some(error);
             }
         }
     }

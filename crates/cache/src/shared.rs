@@ -239,6 +239,10 @@ impl Shared {
         self.state().flights.arrived(flight, bytes)
     }
 
+    pub(crate) fn is_wanted(&self, flight: FlightId) -> bool {
+        self.state().flights.is_wanted(flight)
+    }
+
     /// A block is whole: it is given to memory and queued for the disk. True if its flight is over.
     pub(crate) fn land(&self, flight: FlightId, id: BlockId, block: Bytes) -> bool {
         let (brought, over) = {

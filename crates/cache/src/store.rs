@@ -31,10 +31,12 @@ use worker::Worker;
 #[cfg(test)]
 pub(crate) use {disk::Space, index::Found};
 
-/// Loads at once.
+/// Loads and listings at once: a disk that hangs takes no more threads than that, and one for writing.
 const LOADS: usize = 4;
 /// A load or listing that takes longer is not waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Whoever drops something or sets a limit waits no longer for the files to be removed.
+const COMMAND_PATIENCE: Duration = Duration::from_secs(10);
 /// So long nothing is read from a disk that did not answer.
 const SUSPENSION: Duration = Duration::from_secs(10);
 /// Commands in the queue, beside its bound in bytes.
@@ -45,7 +47,7 @@ const BATCH: usize = 16;
 enum Command {
     Write(BlockId),
     Forget(Scope, oneshot::Sender<()>),
-    Limit(u64, oneshot::Sender<()>),
+    Shrink(oneshot::Sender<()>),
 }
 
 pub(crate) struct Store {
@@ -86,8 +88,17 @@ impl Store {
         if self.worker.index().is_listed(&key) || self.is_suspended() {
             return;
         }
-        let worker = Arc::clone(&self.worker);
-        if timeout(PATIENCE, spawn_blocking(move || worker.list(&key))).await.is_err() {
+        let listing = async {
+            let Ok(permit) = Arc::clone(&self.loads).acquire_owned().await else { return };
+            let worker = Arc::clone(&self.worker);
+            let listed = spawn_blocking(move || {
+                worker.list(&key);
+                drop(permit);
+            });
+            // Should it panic, the read goes on without what was not found.
+            listed.await.ok();
+        };
+        if timeout(PATIENCE, listing).await.is_err() {
             self.suspend();
         }
     }
@@ -139,15 +150,17 @@ impl Store {
         }
     }
 
-    /// Removes what there is within `scope`.
+    /// Removes what there is within `scope`. What that has not done within 10 s it does later.
     pub(crate) async fn forget(&self, scope: Scope) {
         self.queued.forget(scope);
         self.command(|done| Command::Forget(scope, done)).await;
     }
 
-    /// Changes the limit; returns when it holds.
+    /// Changes the limit for everything that is written from now on, and removes what is over it. What that has not
+    /// done within 10 s it does later.
     pub(crate) async fn set_limit(&self, limit: u64) {
-        self.command(|done| Command::Limit(limit, done)).await;
+        self.worker.index().set_limit(limit);
+        self.command(Command::Shrink).await;
     }
 
     /// A reader of `key` begins.
@@ -181,9 +194,14 @@ impl Store {
     async fn command(&self, command: impl FnOnce(oneshot::Sender<()>) -> Command) {
         let Some(commands) = lock(&self.commands).clone() else { return };
         let (done, finished) = oneshot::channel();
-        if commands.send(command(done)).await.is_ok() {
-            // An error means that the task has ended: the cache was closed.
-            finished.await.ok();
+        let doing = async {
+            if commands.send(command(done)).await.is_ok() {
+                // An error means that the task has ended: the cache was closed.
+                finished.await.ok();
+            }
+        };
+        if timeout(COMMAND_PATIENCE, doing).await.is_err() {
+            tracing::warn!("the cache's disk is slow: what is to be removed takes longer");
         }
     }
 
@@ -221,8 +239,8 @@ async fn work(worker: Arc<Worker>, queued: Arc<Queued>, mut queue: mpsc::Receive
                         worker.forget(scope);
                         done.send(()).ok();
                     }
-                    Command::Limit(limit, done) => {
-                        worker.set_limit(limit);
+                    Command::Shrink(done) => {
+                        worker.shrink();
                         done.send(()).ok();
                     }
                 }

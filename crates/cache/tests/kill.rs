@@ -77,7 +77,7 @@ async fn killed_while_it_writes_it_serves_only_what_is_right() {
             .spawn()
             .unwrap();
         // Not before it writes, and then at different moments.
-        while !dir.path().join("blocks").exists() {
+        while std::fs::read_dir(dir.path().join("blocks")).map_or(0, Iterator::count) == 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         tokio::time::sleep(Duration::from_millis(15 + 13 * round)).await;

@@ -125,11 +125,6 @@ impl Worker {
         blocks.iter().for_each(|id| self.remove(id));
     }
 
-    pub(crate) fn set_limit(&self, limit: u64) {
-        self.index().set_limit(limit);
-        self.shrink();
-    }
-
     fn prepare(&self) {
         self.prepared.get_or_init(|| match self.files.prepare().and_then(|()| self.files.space()) {
             Ok(space) => self.index().set_unit(space.unit),
@@ -137,7 +132,8 @@ impl Worker {
         });
     }
 
-    fn shrink(&self) {
+    /// Removes what is over the limit.
+    pub(crate) fn shrink(&self) {
         loop {
             let Some(victim) = self.index().over_limit() else { return };
             if let Err(bypass) = self.evict(&victim) {

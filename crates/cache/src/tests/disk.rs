@@ -259,6 +259,61 @@ async fn a_disk_that_hangs_is_left_alone() {
     timeout(Duration::from_secs(20), written(&cache)).await.unwrap();
 }
 
+#[test]
+fn a_disk_that_hangs_at_the_start_takes_few_threads() {
+    // One for the search, four for listings, one for others.
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.enable_all().max_blocking_threads(6).build().unwrap().block_on(async {
+        let files = TestFiles::new(PLENTY);
+        files.state().hang();
+        let (cache, state) = open(20 * MIB, files);
+        let source = source(&(0..20).map(|entry| (key(entry, 1), 1000)).collect::<Vec<_>>());
+        let readers: Vec<_> = (0..20).map(|entry| reader(&cache, &source, entry)).collect();
+        let reads = readers
+            .into_iter()
+            .map(|reader| tokio::spawn(async move { check(&reader, 0, 1000).await.unwrap() }));
+        let reads: Vec<_> = reads.collect();
+        tokio::task::yield_now().await;
+        let other = timeout(Duration::from_secs(10), tokio::task::spawn_blocking(|| {})).await;
+        state.resume();
+        other.unwrap().unwrap();
+        for read in reads {
+            read.await.unwrap();
+        }
+    });
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_orders_a_removal_does_not_wait_for_a_disk_that_hangs() {
+    let (cache, files) = open(20 * MIB, TestFiles::new(PLENTY));
+    let source = source(&[(key(1, 1), 2 * MIB), (key(2, 1), 2 * MIB)]);
+    for entry in [1, 2] {
+        check_all(&reader(&cache, &source, entry), 1 << 20).await;
+    }
+    written(&cache).await;
+    files.hang();
+    let ordered = {
+        let cache = cache.clone();
+        tokio::spawn(async move {
+            cache.drop_entry([1; 16], [1; 16]).await;
+            cache.set_limit(MIB).await;
+        })
+    };
+    for _ in 0..2 {
+        // The clock stands still while a thread works, so it is put forward.
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        tokio::time::advance(Duration::from_secs(11)).await;
+    }
+    ordered.await.unwrap();
+    assert_eq!(cache.stats().limit, MIB);
+    files.resume();
+    written(&cache).await;
+    assert!(files.files().iter().all(|id| id.key == key(2, 1)) && !files.files().is_empty());
+    assert!(files.used() <= MIB);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_full_queue_keeps_nobody_waiting() {
     let files = TestFiles::new(PLENTY);

@@ -199,6 +199,7 @@ impl Files for TestFiles {
     }
 
     fn blocks(&self, key: &ContentKey) -> io::Result<Vec<Found>> {
+        self.state.hangs.pass();
         let files = self.state.files.lock().unwrap_or_else(PoisonError::into_inner);
         let files = files.iter().filter(|(id, _)| id.key == *key);
         Ok(files

@@ -279,6 +279,38 @@ async fn a_probe_leaves_its_block_whole() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_nobody_waits_for_does_not_trickle_in_for_ever() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = Cache::open(config(&dir));
+    let mut trickle = TestSource::new([(key(1, 1), B)]).far(Duration::ZERO, Duration::from_secs(4000));
+    trickle.piece = 1000;
+    let source = Arc::new(trickle);
+    let reader = reader(&cache, &source, 1);
+    check(&reader, 0, 100).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    assert_eq!(source.open(), 0);
+    assert_eq!(cache.shared.memory(), (0, 0));
+
+    // Who waits goes on waiting as long as something comes.
+    check(&reader, 0, 50_000).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_here_is_given_although_its_fetch_failed_later() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = Cache::open(config(&dir));
+    let source = source(MIB);
+    source.script(|_| Answer::ErrorAfter(B + 1000, FetchError::Offline));
+    // So that the reads begin in their order.
+    written(&cache).await;
+    let (long, short) = (reader(&cache, &source, 1), reader(&cache, &source, 1));
+    let (failed, given) = tokio::join!(check(&long, 0, 2 * B as u32), check(&short, 0, 100));
+    assert_eq!((failed, given), (Err(FetchError::Offline.into()), Ok(key(1, 1))));
+    let asked: Vec<_> = source.requests().into_iter().map(|request| request.range).collect();
+    assert_eq!(asked, [0..2 * B, B..2 * B], "what is here is not asked for again");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_closed_cache_refuses_and_fails_what_waits() {
     let dir = tempfile::tempdir().unwrap();
     let cache = Cache::open(config(&dir));
