@@ -234,3 +234,6 @@ fn open(config: HomeConfig, cancel: CancellationToken) -> Result<Core, CatalogEr
 fn canonical(path: PathBuf) -> PathBuf {
     path.canonicalize().or_else(|_| std::path::absolute(&path)).unwrap_or(path)
 }
+
+#[cfg(test)]
+mod tests;

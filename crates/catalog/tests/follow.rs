@@ -4,10 +4,11 @@
 
 mod support;
 
-use std::os::unix::fs::symlink;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::time::{Duration, Instant};
 
-use farhold_wire::{EntryKind, limits};
+use farhold_wire::{EntryKind, ReadFailure, limits};
 use futures_util::StreamExt;
 
 use support::{ANNA, BERT, Bench, Follower, name, os};
@@ -154,6 +155,30 @@ async fn folders_behind_links_are_not_entered() {
     symlink(&outside, bench.path("folder")).unwrap();
     anna.sees("shared", &bench.path("")).await;
     assert!(anna.entry("folder/secret").await.is_none());
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_read_is_no_empty_folder() {
+    let (bench, anna) = Bench::shared().await;
+    std::fs::create_dir(bench.path("sub")).unwrap();
+    bench.write("sub/file", "x");
+    let file = anna.expect("sub/file").await;
+    let mode = |mode| std::fs::set_permissions(bench.path("sub"), Permissions::from_mode(mode)).unwrap();
+    mode(0o0);
+    if std::fs::read_dir(bench.path("sub")).is_ok() {
+        eprintln!("skipped: this user may read everything");
+        return;
+    }
+    anna.until(async |_| anna.entry("sub").await.is_some_and(|sub| sub.unavailable)).await;
+    let sub = anna.expect("sub").await.id;
+    assert_eq!(anna.replica.children(sub).await.unwrap().entries, std::slice::from_ref(&file));
+    assert!(!anna.replica.children(sub).await.unwrap().complete);
+    let listed: Vec<_> = bench.home.list(ANNA, sub).collect().await;
+    assert_eq!(listed, [Err(ReadFailure::Denied)]);
+    assert_eq!(bench.home.shares().await.unwrap()[0].unreadable, 1);
+    mode(0o700);
+    anna.sees("shared", &bench.path("")).await;
+    assert_eq!(anna.expect("sub/file").await, file);
 }
 
 #[tokio::test]

@@ -231,7 +231,7 @@ async fn what_took_a_files_place_is_not_opened() {
 async fn a_file_that_may_not_be_read_is_denied() {
     let (bench, anna) = Bench::shared().await;
     bench.write("closed", "x");
-    std::fs::set_permissions(bench.path("closed"), std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(bench.path("closed"), std::fs::Permissions::from_mode(0o0)).unwrap();
     let entry = anna.expect("closed").await;
     if File::open(bench.path("closed")).is_ok() {
         eprintln!("skipped: this user may read everything");

@@ -92,6 +92,11 @@ impl OpenFiles {
         self.opened.notify_one();
     }
 
+    #[cfg(test)]
+    pub(crate) fn count(&self) -> usize {
+        lock(&self.files).len()
+    }
+
     fn drop(&self, id: EntryId) {
         lock(&self.files).remove(&id);
     }

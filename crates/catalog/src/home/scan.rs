@@ -343,13 +343,15 @@ impl Scan<'_> {
         let wanted = slots.iter().filter(|slot| !in_place.contains(&(slot.parent, &slot.name, slot.object)));
         let candidates = self.core.store.read_blocking(|connection| {
             let mut candidates = Vec::new();
+            let mut same_inode =
+                connection.prepare_cached("SELECT row FROM entries WHERE share = ?1 AND inode = ?2")?;
             for slot in wanted {
-                let inode = slot.object.1.cast_signed();
-                let found =
-                    Row::select(connection, "e.share = ?1 AND e.inode = ?2", (self.share.share, inode))?;
-                for row in found {
-                    if identity(&row.seen) == slot.object && !rows.contains(&row.row) && row.parent.is_some()
-                    {
+                let found = same_inode
+                    .query_map((self.share.share, slot.object.1.cast_signed()), |row| row.get(0))?
+                    .collect::<Result<Vec<i64>, _>>()?;
+                for row in found.into_iter().filter(|row| !rows.contains(row)) {
+                    let Some(row) = Row::at(connection, row)? else { continue };
+                    if identity(&row.seen) == slot.object && row.parent.is_some() {
                         let names = place(connection, row.row)?.unwrap_or_default();
                         candidates.push((row, names));
                     }

@@ -189,3 +189,6 @@ fn reason(error: &notify::Error) -> String {
 fn lock(watched: &Mutex<Watched>) -> MutexGuard<'_, Watched> {
     watched.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use farhold_wire::{Entry, EntryId, EntryKind, Name, limits};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::schema::{COLUMNS, FOLDER, Held, State, parent_bytes};
+use super::schema::{FOLDER, Held, State, parent_bytes, select};
 use super::{Children, Lookup};
 use crate::{CatalogError, link};
 
@@ -75,8 +75,7 @@ fn named_once(
     folder: Option<EntryId>,
     depth: Option<usize>,
 ) -> Result<Vec<Entry>, CatalogError> {
-    let mut statement = connection
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM entries WHERE parent = ?1 ORDER BY name, rank"))?;
+    let mut statement = connection.prepare_cached(select!("WHERE parent = ?1 ORDER BY name, rank"))?;
     let mut rows = statement.query([parent_bytes(folder.as_ref())])?;
     let mut entries: Vec<Entry> = Vec::new();
     while let Some(row) = rows.next()? {

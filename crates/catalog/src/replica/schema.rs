@@ -39,9 +39,17 @@ pub(crate) const FOLDER: i64 = 1;
 const FILE: i64 = 2;
 const SYMLINK: i64 = 3;
 
-/// The columns that [`entry`] reads, in its order, and after them `complete` and `absorbed`.
-pub(crate) const COLUMNS: &str = "id, parent, name, kind, size, target, epoch, counter, incarnation, \
-     seconds, nanos, mode, writable, unavailable, complete, absorbed";
+/// A query for entries, with the columns that [`Held::read`] reads.
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, parent, name, kind, size, target, epoch, counter, incarnation, seconds, nanos, mode, \
+             writable, unavailable, complete, absorbed FROM entries ",
+            $rest
+        )
+    };
+}
+pub(crate) use select;
 
 /// An entry and what the replica keeps beside it.
 #[derive(Debug, Clone)]
@@ -123,7 +131,7 @@ impl Held {
 
     pub(crate) fn find(connection: &Connection, id: EntryId) -> Result<Option<Self>, CatalogError> {
         connection
-            .prepare_cached(&format!("SELECT {COLUMNS} FROM entries WHERE id = ?1"))?
+            .prepare_cached(select!("WHERE id = ?1"))?
             .query_row([id.0], |row| Ok(Self::read(row)))
             .optional()?
             .transpose()
@@ -136,9 +144,7 @@ impl Held {
         name: &Name,
     ) -> Result<Option<Self>, CatalogError> {
         connection
-            .prepare_cached(&format!(
-                "SELECT {COLUMNS} FROM entries WHERE parent = ?1 AND name = ?2 ORDER BY rank DESC LIMIT 1"
-            ))?
+            .prepare_cached(select!("WHERE parent = ?1 AND name = ?2 ORDER BY rank DESC LIMIT 1"))?
             .query_row((parent_bytes(parent), name.as_bytes()), |row| Ok(Self::read(row)))
             .optional()?
             .transpose()
