@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use farhold_wire::{EntryKind, ReadFailure, limits};
 use futures_util::StreamExt;
+use tokio_util::sync::CancellationToken;
 
 use support::{ANNA, BERT, Bench, Follower, name, os};
 
@@ -44,6 +45,27 @@ async fn a_share_appears_whole() {
     bench.home.share(&bench.path(""), &[ANNA], None, false).await.unwrap();
     anna.until(async |_| anna.root("shared").await.is_some()).await;
     assert_eq!(anna.tree("shared").await, Some(support::on_disk(&bench.path(""))));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_share_appears_although_something_in_it_changes_all_the_time() {
+    let bench = Bench::new().await;
+    for folder in 0..1000 {
+        std::fs::create_dir(bench.path(&format!("{folder}"))).unwrap();
+    }
+    let stop = CancellationToken::new();
+    let (path, stopped) = (bench.path("log"), stop.clone());
+    let writing = tokio::task::spawn_blocking(move || {
+        while !stopped.is_cancelled() {
+            std::fs::write(&path, "x").unwrap();
+        }
+    });
+    let anna = Follower::new(&bench, ANNA).await;
+    bench.home.share(&bench.path(""), &[ANNA], None, false).await.unwrap();
+    anna.until(async |_| anna.entry("999").await.is_some()).await;
+    stop.cancel();
+    writing.await.unwrap();
+    anna.sees("shared", &bench.path("")).await;
 }
 
 #[tokio::test]

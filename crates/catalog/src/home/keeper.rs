@@ -65,7 +65,7 @@ impl Keeper {
                     self.work.scan_everything(self.root);
                 }
             }
-            let whole = self.work.scans_everything();
+            let whole = self.work.whole.is_some();
             match self.step().await {
                 Some(outcome) if outcome.ended => return,
                 Some(outcome) => {

@@ -10,7 +10,7 @@ use super::signal::Marks;
 /// Everything a keeper has to do.
 #[derive(Debug, Default)]
 pub(crate) struct Work {
-    /// Folders that may have changed. They go first.
+    /// Folders that may have changed.
     pub(crate) marked: Round,
     /// The whole share, folder by folder.
     pub(crate) whole: Option<Round>,
@@ -21,11 +21,6 @@ pub(crate) struct Work {
 impl Work {
     pub(crate) fn is_empty(&self) -> bool {
         self.marked.is_empty() && self.whole.is_none() && !self.again
-    }
-
-    /// The next step is part of a scan of everything.
-    pub(crate) fn scans_everything(&self) -> bool {
-        self.whole.is_some() && self.marked.is_empty() && !self.again
     }
 
     pub(crate) fn scan_everything(&mut self, root: i64) {

@@ -136,7 +136,9 @@ impl Scan<'_> {
         }
         if !work.marked.is_empty() {
             self.part_of(&mut work.marked)?;
-        } else if let Some(whole) = &mut work.whole {
+        }
+        // Both, so that what changes all the time does not keep the rest waiting.
+        if let Some(whole) = &mut work.whole {
             self.part_of(whole)?;
             if whole.is_empty() {
                 work.whole = None;
