@@ -135,7 +135,7 @@ impl PeerService for Liar {
             let first = start + round * 500;
             let made = (first..first + 500).map(|n| Change::Put(file(n, &format!("flood {}", n % 5000), 1)));
             let gone = (first..first + 500).map(|n| Change::Remove(id(n)));
-            let changes = if round % 2 == 0 { made.collect() } else { gone.collect() };
+            let changes = if round.is_multiple_of(2) { made.collect() } else { gone.collect() };
             batch(4 + round, changes, false, false)
         });
         stream::iter(batches).chain(flood).boxed()
