@@ -93,6 +93,11 @@ impl ControlChannel {
         Self { stream, received: BytesMut::new() }
     }
 
+    #[cfg(test)]
+    pub(crate) fn into_stream(self) -> RecordStream {
+        self.stream
+    }
+
     pub(crate) fn stream(&self) -> &RecordStream {
         &self.stream
     }

@@ -34,6 +34,8 @@ mod shared;
 mod socket;
 pub mod state;
 mod stream;
+#[cfg(test)]
+mod testing;
 mod tickets;
 
 pub use config::{NetConfig, RelayAddress, SavedContact};

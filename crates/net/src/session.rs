@@ -141,3 +141,6 @@ fn first_word(side: Side, number: u64) -> Message {
         Side::One => Message::Attempt(number),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -336,3 +336,6 @@ impl Buf for Slices<'_> {
         debug_assert_eq!(left, 0, "chunks are taken whole");
     }
 }
+
+#[cfg(test)]
+mod tests;

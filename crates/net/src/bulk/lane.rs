@@ -253,3 +253,6 @@ impl std::fmt::Debug for BulkLane {
         f.debug_struct("BulkLane").field("number", &self.number).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -85,9 +85,7 @@ impl Node {
     }
 
     pub(crate) fn id(&self) -> ContactId {
-        let mut id = [0; 16];
-        id.copy_from_slice(&self.identity.code().as_bytes()[..16]);
-        ContactId(id)
+        id_of(&self.identity)
     }
 
     /// Knows `other` as a saved contact.
@@ -156,6 +154,12 @@ pub(crate) fn connection(state: &ContactState) -> Option<&farhold_net::Connectio
         SessionState::Connected(connection) => Some(connection),
         SessionState::Offline { .. } | SessionState::Connecting | SessionState::Interrupted { .. } => None,
     }
+}
+
+pub(crate) fn id_of(identity: &Identity) -> ContactId {
+    let mut id = [0; 16];
+    id.copy_from_slice(&identity.code().as_bytes()[..16]);
+    ContactId(id)
 }
 
 /// Two programs that are saved contacts of each other.
