@@ -105,7 +105,7 @@ async fn cache(
                 "The cache takes {} of {}. {}",
                 size::show(cache.used),
                 size::show(cache.limit),
-                output::status::hits(&cache)
+                output::status::saved(&cache)
             )
         },
     )

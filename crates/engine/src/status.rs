@@ -152,14 +152,21 @@ pub struct CacheStatus {
     pub limit: u64,
     /// Room that it takes, in bytes.
     pub used: u64,
-    /// Blocks that were there when they were read.
+    /// Blocks that were there when they were read, also those that read-ahead had just brought.
     pub hits: u64,
-    /// Blocks that had to be fetched.
+    /// Blocks that a reader had to wait for.
     pub misses: u64,
     /// Bytes given to readers.
     pub served: u64,
     /// Bytes fetched from contacts.
     pub fetched: u64,
+}
+
+impl CacheStatus {
+    /// How many percent of the bytes given to readers cost no byte on the network; `None` before the first read.
+    pub fn percent_saved(&self) -> Option<u64> {
+        (self.served.saturating_sub(self.fetched).saturating_mul(100)).checked_div(self.served)
+    }
 }
 
 /// Bytes on the network.

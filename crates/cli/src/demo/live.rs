@@ -51,14 +51,14 @@ fn line(now: &Status, last: WireStatus, interval: Duration, contact: &str) -> St
         size::show((now.saturating_sub(last) as f64 / interval.as_secs_f64()).round() as u64)
     };
     let cache = &now.cache;
-    let hits = (cache.hits * 100).checked_div(cache.hits + cache.misses).unwrap_or(0);
+    let saved = cache.percent_saved().unwrap_or(0);
     let jumps = [("", &now.seek.idle), (" loaded", &now.seek.loaded)]
         .into_iter()
         .filter(|(_, summary)| summary.count > 0)
         .map(|(kind, summary)| format!(" | jumps{kind} {:.0}/{:.0} ms", summary.p50_ms, summary.p95_ms))
         .collect::<String>();
     format!(
-        "{path} | {}/s in {}/s out | cache {}, {hits} % hits{jumps}",
+        "{path} | {}/s in {}/s out | cache {}, {saved} % of reads{jumps}",
         rate(now.wire.received, last.received),
         rate(now.wire.sent, last.sent),
         size::show(cache.used),
@@ -103,15 +103,15 @@ mod tests {
     }
 
     #[test]
-    fn it_tells_rates_hits_and_jumps() {
+    fn it_tells_rates_cache_and_jumps() {
         let mut now = status(SessionStateName::Connected, Some("direct"));
         let last = WireStatus { received: 1_000_000, sent: 500 };
         now.wire = WireStatus { received: 25_000_000, sent: 500 };
-        now.cache = CacheStatus { used: 24_000_000, hits: 1, misses: 3, ..CacheStatus::default() };
+        now.cache = CacheStatus { used: 24_000_000, served: 400, fetched: 300, ..CacheStatus::default() };
         now.seek.loaded = LatencySummary { count: 4, p50_ms: 2.0, p95_ms: 9.4, max_ms: 10.0 };
         assert_eq!(
             line(&now, last, Duration::from_secs(2), "demo"),
-            "direct | 12.0 MB/s in 0 B/s out | cache 24.0 MB, 25 % hits | jumps loaded 2/9 ms"
+            "direct | 12.0 MB/s in 0 B/s out | cache 24.0 MB, 25 % of reads | jumps loaded 2/9 ms"
         );
     }
 
@@ -119,6 +119,6 @@ mod tests {
     fn without_a_connection_it_says_so() {
         let now = status(SessionStateName::Interrupted, None);
         let line = line(&now, WireStatus { received: 5, sent: 5 }, Duration::from_secs(1), "demo");
-        assert_eq!(line, "interrupted | 0 B/s in 0 B/s out | cache 0 B, 0 % hits");
+        assert_eq!(line, "interrupted | 0 B/s in 0 B/s out | cache 0 B, 0 % of reads");
     }
 }

@@ -36,7 +36,7 @@ pub(crate) fn text(status: &Status) -> String {
                 "{} of {}. {}",
                 size::show(status.cache.used),
                 size::show(status.cache.limit),
-                hits(&status.cache)
+                saved(&status.cache)
             ),
         ),
         ("Network", format!("{} in, {} out", size::show(status.wire.received), size::show(status.wire.sent))),
@@ -116,11 +116,11 @@ pub(crate) fn state(state: SessionStateName) -> &'static str {
     }
 }
 
-/// How often the cache had what was read.
-pub(crate) fn hits(cache: &CacheStatus) -> String {
-    match cache.hits + cache.misses {
-        0 => "Nothing was read yet.".to_owned(),
-        reads => format!("{} % of what was read was there.", cache.hits.saturating_mul(100) / reads),
+/// How much the cache spared the network.
+pub(crate) fn saved(cache: &CacheStatus) -> String {
+    match cache.percent_saved() {
+        None => "Nothing was read yet.".to_owned(),
+        Some(percent) => format!("{percent} % of what was read came from here."),
     }
 }
 
