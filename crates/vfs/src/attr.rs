@@ -77,6 +77,8 @@ pub struct DirEntry {
     pub kind: NodeKind,
     /// Where the listing goes on after this entry.
     pub next: u64,
+    /// The folder it is listed in.
+    pub(crate) parent: NodeId,
     pub(crate) target: Target,
 }
 

@@ -117,9 +117,11 @@ impl Drive {
         Ok(drive)
     }
 
-    /// Waits until nothing follows the home any more.
+    /// Waits until nothing follows the home any more, and closes the database of names. The token given at the start
+    /// must be cancelled.
     pub async fn close(&self) {
         self.tasks.wait().await;
+        self.names.close().await;
     }
 
     /// Shows a contact; one that is shown already is shown anew.
@@ -181,6 +183,13 @@ impl Drive {
     /// The system forgets `count` of the times that it was told `node`.
     pub fn forget(&self, node: NodeId, count: u64) {
         lock(&self.known).forget(node, count);
+    }
+
+    /// The system has ended: it knows no nodes and has nothing open any more.
+    pub fn forget_all(&self) {
+        lock(&self.known).clear();
+        self.files.clear();
+        self.folders.clear();
     }
 
     /// Why a change of `node`, or of an entry in it, is refused. By now all are.

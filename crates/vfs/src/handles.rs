@@ -48,6 +48,12 @@ impl<T> Handles<T> {
         drop(removed);
     }
 
+    /// Closes all.
+    pub(crate) fn clear(&self) {
+        let removed = std::mem::take(&mut self.lock().open);
+        drop(removed);
+    }
+
     /// Everything open that `wanted` says yes to.
     pub(crate) fn filter(&self, wanted: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
         self.lock().open.values().filter(|thing| wanted(thing)).cloned().collect()

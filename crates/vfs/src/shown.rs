@@ -90,7 +90,8 @@ fn assign(roots: &[TreeRoot], kept: &Keys, marks: Marks<'_>) -> Vec<Vec<u8>> {
 #[derive(Debug, Clone)]
 pub(crate) struct ShownNames {
     contacts: Arc<Mutex<HashMap<ContactId, Keys>>>,
-    database: Arc<Mutex<Connection>>,
+    /// `None` once it is closed.
+    database: Arc<Mutex<Option<Connection>>>,
 }
 
 impl ShownNames {
@@ -123,7 +124,22 @@ impl ShownNames {
         }
         drop(rows);
         drop(statement);
-        Ok(Self { contacts: Arc::new(Mutex::new(contacts)), database: Arc::new(Mutex::new(database)) })
+        Ok(Self { contacts: Arc::new(Mutex::new(contacts)), database: Arc::new(Mutex::new(Some(database))) })
+    }
+
+    /// Closes the database, after whoever is writing to it. Names that are kept from now on are kept in memory alone.
+    pub(crate) async fn close(&self) {
+        let database = Arc::clone(&self.database);
+        let closed = tokio::task::spawn_blocking(move || {
+            // The last connection that is closed takes the files of the write-ahead log away.
+            let Some(connection) = lock(&database).take() else { return };
+            if let Err((_, error)) = connection.close() {
+                tracing::debug!(%error, "the database of shown names is left as after a crash");
+            }
+        });
+        if let Err(error) = closed.await {
+            tracing::error!(%error, "closing the shown names ended early");
+        }
     }
 
     /// The names that the trees of a contact's folder are shown by, in their order. `complete` tells of which sides
@@ -170,6 +186,7 @@ impl ShownNames {
 
     fn save_blocking(&self, contact: ContactId) -> rusqlite::Result<()> {
         let mut database = lock(&self.database);
+        let Some(database) = database.as_mut() else { return Ok(()) };
         // Read under the lock of the database: of two savers, the later one writes what is newer.
         let keys = lock(&self.contacts).get(&contact).cloned().unwrap_or_default();
         let transaction = database.transaction()?;
@@ -248,6 +265,22 @@ mod tests {
         assert_eq!(shown(&names, &[root(Side::Theirs, "papers", 2)], MARKS).await, ["papers"]);
         // Gone, so another tree of that name begins anew.
         assert_eq!(shown(&names, &[root(Side::Theirs, "docs", 4)], MARKS).await, ["docs"]);
+    }
+
+    #[tokio::test]
+    async fn closing_leaves_the_database_alone_on_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = ShownNames::open(&folder.path().join("names.db")).unwrap();
+        let both = [root(Side::Mine, "docs", 1), root(Side::Theirs, "docs", 2)];
+        let shown_open = shown(&names, &both, MARKS).await;
+        names.close().await;
+        let left: Vec<_> =
+            std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["names.db"]);
+        // Whoever still asks is answered.
+        assert_eq!(shown(&names, &both, MARKS).await, shown_open);
+        assert_eq!(shown(&names, &both[1..], MARKS).await, ["docs (tTtTtT)"]);
+        names.close().await;
     }
 
     #[tokio::test]

@@ -1,5 +1,6 @@
 //! What changed, and what the system must forget because of it.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -55,7 +56,7 @@ impl Drive {
         }
         contact.count_change();
         // First open files show the new state; only then is the system told to forget the old one.
-        let in_place: Vec<EntryId> = events.iter().filter_map(changed_in_place).collect();
+        let in_place: HashSet<EntryId> = events.iter().filter_map(changed_in_place).collect();
         self.follow_open(&contact, &in_place).await;
         let contacts = [contact];
         for event in &events {

@@ -1,5 +1,6 @@
 //! Reading files.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -23,6 +24,8 @@ use crate::known::{ContentState, Target};
 const ATTEMPTS: u32 = 16;
 /// How long it waits for the content to settle, more with each attempt.
 const SETTLE: Duration = Duration::from_millis(20);
+/// The coarsest steps that file systems give times in: two changes within one cannot be told apart by their time.
+const TIME_STEP: Duration = Duration::from_secs(2);
 /// A system whose reading ahead failed asks once more for what a program wants of it. Within this time after a wait
 /// that was in vain, that is not waited for again.
 const IN_VAIN: Duration = Duration::from_secs(2);
@@ -58,6 +61,9 @@ pub(super) struct TheirFile {
 /// The version that is read now.
 #[derive(Debug)]
 struct Reading {
+    /// Changes of the contact's trees that were told before this version was looked up: it is the newest one as long as
+    /// no more are told.
+    changes: u64,
     version: Version,
     attr: Attr,
     reader: Arc<Reader>,
@@ -73,11 +79,6 @@ impl OpenedFile {
 }
 
 impl TheirFile {
-    /// Whether it is this entry.
-    pub(super) fn is(&self, contact: &Contact, entry: EntryId) -> bool {
-        self.entry == entry && self.contact.id() == contact.id()
-    }
-
     fn was_in_vain(&self, offset: u64) -> bool {
         let in_vain = lock(&self.in_vain);
         in_vain.as_ref().is_some_and(|(range, at)| range.contains(&offset) && at.elapsed() < IN_VAIN)
@@ -111,12 +112,14 @@ impl Drive {
             Target::MyFile { entry, .. } => self.open_mine(node, entry).await.map_err(gone)?,
             Target::Theirs { contact, entry, incarnation } => {
                 let contact = self.contact(contact)?;
+                let changes = contact.changes();
                 let entry = self.their_entry(&contact, entry, incarnation).await?;
-                open_theirs(node, contact, &entry)?
+                open_theirs(node, contact, changes, &entry)?
             }
         };
         let handle = self.files.insert(file)?;
-        Ok(OpenFile { handle, keep_cache: lock(&self.known).opened(node, state) })
+        let keep_cache = state.is_some_and(|state| lock(&self.known).opened(node, state));
+        Ok(OpenFile { handle, keep_cache })
     }
 
     /// Reads up to `length` bytes of an open file; fewer only at its end.
@@ -152,16 +155,29 @@ impl Drive {
         })
     }
 
-    async fn open_mine(&self, node: NodeId, entry: EntryId) -> Result<(OpenedFile, ContentState), VfsError> {
+    async fn open_mine(
+        &self,
+        node: NodeId,
+        entry: EntryId,
+    ) -> Result<(OpenedFile, Option<ContentState>), VfsError> {
         let file = self.home.open_file(entry).await.map_err(local)?;
         // After it was opened: if another object has come in its place, this is seen here.
         let attr = self.current(node).await?;
-        let state = ContentState::Disk(attr.size, attr.changed);
+        // What has just changed may change again without another time.
+        let settled = attr.changed.elapsed().is_ok_and(|age| age > TIME_STEP);
+        let state = settled.then_some(ContentState::Disk(attr.size, attr.changed));
         Ok((OpenedFile::Mine(MyFile { node, file: Arc::new(file), attr }), state))
     }
 
     async fn read_theirs(&self, file: &TheirFile, offset: u64, length: u32) -> Result<Bytes, VfsError> {
         for attempt in 0..ATTEMPTS {
+            // Told after the version was looked up, and perhaps before the file was among the open ones.
+            if file.contact.changes() != lock(&file.reading).changes {
+                match self.follow(file).await {
+                    Ok(_) | Err(VfsError::Stale) => {}
+                    Err(error) => return Err(error),
+                }
+            }
             let reader = Arc::clone(&lock(&file.reading).reader);
             match reader.read(offset, length).await {
                 Ok(reply) => {
@@ -184,33 +200,51 @@ impl Drive {
         Err(VfsError::HomeFailed)
     }
 
-    /// Shows the version that the replica has of an open file, and gives it back.
+    /// Shows the version that the replica has of an open file, and gives back which one is shown.
     ///
     /// # Errors
-    /// [`VfsError::Stale`] if another object has taken its place or it is gone.
-    pub(super) async fn follow(&self, file: &TheirFile) -> Result<Version, VfsError> {
-        let entry = self.their_entry(&file.contact, file.entry, file.incarnation).await?;
-        let EntryKind::File { size } = entry.kind else { return Err(VfsError::Stale) };
-        let followed = {
-            let mut reading = lock(&file.reading);
-            let other = reading.version != entry.version;
-            if other {
-                let reader = Arc::new(file.contact.reader(file.entry, entry.version, size));
-                *reading = Reading { version: entry.version, attr: entry_attr(file.node, &entry), reader };
+    /// [`VfsError::Stale`] if another object has taken its place or it is gone; it keeps to what it has then.
+    async fn follow(&self, file: &TheirFile) -> Result<Version, VfsError> {
+        let changes = file.contact.changes();
+        let found = self.their_entry(&file.contact, file.entry, file.incarnation).await;
+        let mut reading = lock(&file.reading);
+        if changes < reading.changes {
+            // Who began to look later has been faster, and knows better.
+            return Ok(reading.version);
+        }
+        let found = found.and_then(|entry| match entry.kind {
+            EntryKind::File { size } => Ok((entry, size)),
+            EntryKind::Folder | EntryKind::Symlink { .. } => Err(VfsError::Stale),
+        });
+        let (entry, size) = match found {
+            Ok(found) => found,
+            Err(error) => {
+                if error == VfsError::Stale {
+                    reading.changes = changes;
+                }
+                return Err(error);
             }
-            other
         };
-        if followed {
+        let version = entry.version;
+        if reading.version == version {
+            reading.changes = changes;
+        } else {
+            let reader = Arc::new(file.contact.reader(file.entry, version, size));
+            *reading = Reading { changes, version, attr: entry_attr(file.node, &entry), reader };
+            drop(reading);
             self.invalidate(Invalidation::Content(file.node));
         }
-        Ok(entry.version)
+        Ok(version)
     }
 
     /// Lets the open files of changed entries follow them.
-    pub(super) async fn follow_open(&self, contact: &Contact, changed: &[EntryId]) {
+    pub(super) async fn follow_open(&self, contact: &Contact, changed: &HashSet<EntryId>) {
+        if changed.is_empty() {
+            return;
+        }
         let open = self.files.filter(|file| match file {
             OpenedFile::Mine(_) => false,
-            OpenedFile::Theirs(file) => changed.iter().any(|entry| file.is(contact, *entry)),
+            OpenedFile::Theirs(file) => file.contact.id() == contact.id() && changed.contains(&file.entry),
         });
         for file in open {
             if let OpenedFile::Theirs(file) = &*file
@@ -226,15 +260,17 @@ impl Drive {
 fn open_theirs(
     node: NodeId,
     contact: Arc<Contact>,
+    changes: u64,
     entry: &Entry,
-) -> Result<(OpenedFile, ContentState), VfsError> {
+) -> Result<(OpenedFile, Option<ContentState>), VfsError> {
     let size = match entry.kind {
         EntryKind::File { size } => size,
         EntryKind::Folder => return Err(VfsError::IsFolder),
         EntryKind::Symlink { .. } => return Err(VfsError::Denied),
     };
     let reader = Arc::new(contact.reader(entry.id, entry.version, size));
-    let reading = Mutex::new(Reading { version: entry.version, attr: entry_attr(node, entry), reader });
+    let reading =
+        Mutex::new(Reading { changes, version: entry.version, attr: entry_attr(node, entry), reader });
     let file = TheirFile {
         node,
         contact,
@@ -243,7 +279,7 @@ fn open_theirs(
         reading,
         in_vain: Mutex::default(),
     };
-    Ok((OpenedFile::Theirs(file), ContentState::Version(entry.version)))
+    Ok((OpenedFile::Theirs(file), Some(ContentState::Version(entry.version))))
 }
 
 fn read_error(error: ReadError) -> VfsError {

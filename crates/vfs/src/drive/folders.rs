@@ -50,7 +50,7 @@ enum What {
 }
 
 impl Item {
-    fn entry(&self, cookie: usize) -> DirEntry {
+    fn entry(&self, parent: NodeId, cookie: usize) -> DirEntry {
         let kind = match &self.what {
             What::Folder(_) => NodeKind::Folder,
             What::Mine(own) => kind(&own.entry.kind),
@@ -61,6 +61,7 @@ impl Item {
             node: self.node,
             kind,
             next: cookie as u64 + 1,
+            parent,
             target: self.target,
         }
     }
@@ -100,7 +101,7 @@ impl Drive {
     ) -> Result<Vec<DirEntry>, VfsError> {
         let folder = self.folders.get(folder)?;
         let listing = self.listing(&folder, cookie).await?;
-        Ok(listing.from(cookie).take(count).map(|(index, item)| item.entry(index)).collect())
+        Ok(listing.from(cookie).take(count).map(|(index, item)| item.entry(folder.node, index)).collect())
     }
 
     /// The same with attributes, without entries that are gone since the folder was listed. Whoever passes some of
@@ -123,7 +124,8 @@ impl Drive {
             }
             match self.item_attr(&listing, item).await.map_err(gone) {
                 Ok((target, attr)) => {
-                    found.push((DirEntry { node: attr.node, target, ..item.entry(index) }, attr));
+                    let entry = item.entry(folder.node, index);
+                    found.push((DirEntry { node: attr.node, target, ..entry }, attr));
                 }
                 Err(VfsError::Stale) => {}
                 Err(error) => return Err(error),
@@ -136,7 +138,7 @@ impl Drive {
     pub fn refer<'a>(&self, entries: impl Iterator<Item = &'a DirEntry>) {
         let mut known = lock(&self.known);
         for entry in entries.filter(|entry| !matches!(&entry.name[..], b"." | b"..")) {
-            known.refer(entry.node, entry.target);
+            known.refer(entry.node, entry.parent, entry.target);
         }
     }
 
@@ -271,7 +273,13 @@ impl Drive {
     async fn item_attr(&self, listing: &Listing, item: &Item) -> Result<(Target, Attr), VfsError> {
         match (&item.what, item.target) {
             (What::Mine(own), Target::MyFile { contact, .. } | Target::MyEntry { contact, .. }) => {
-                self.mine(contact, own).await
+                match self.mine(contact, own).await {
+                    // One entry that the disk does not tell of is no reason to show none.
+                    Err(VfsError::Denied | VfsError::LocalFailed) => {
+                        Ok((item.target, entry_attr(item.node, &own.entry)))
+                    }
+                    outcome => outcome,
+                }
             }
             (What::Theirs(entry), Target::Theirs { contact, .. }) => {
                 let contact = self.contact(contact)?;

@@ -39,7 +39,7 @@ impl Drive {
                 self.theirs(&contact, &entry).await?
             }
         };
-        lock(&self.known).refer(attr.node, target);
+        lock(&self.known).refer(attr.node, parent, target);
         Ok(attr)
     }
 
@@ -78,7 +78,8 @@ impl Drive {
     }
 
     /// The target of a symbolic link: never one that leads out of the tree that the link is in. The catalog keeps
-    /// such targets to itself, mine as those of a home that tells them against the rules.
+    /// such targets to itself, mine as those of a home that tells them against the rules. But it goes by where the
+    /// link is now, and the system by where it was told that the link is: theirs must stay inside from both.
     ///
     /// # Errors
     /// [`VfsError::Denied`] of such a link; other [`VfsError`]s.
@@ -94,7 +95,10 @@ impl Drive {
             }
             Target::Theirs { contact, entry, incarnation } => {
                 let contact = self.contact(contact)?;
-                link_target(self.their_entry(&contact, entry, incarnation).await?.kind)
+                let target = link_target(self.their_entry(&contact, entry, incarnation).await?.kind)?;
+                let depth = lock(&self.known).depth(node).ok_or(VfsError::Stale)?;
+                // A tree's root is no folder to go up to from it.
+                if steps_up(&target) > depth.saturating_sub(1) { Err(VfsError::Denied) } else { Ok(target) }
             }
         }
     }
@@ -266,6 +270,11 @@ fn link_target(kind: EntryKind) -> Result<Bytes, VfsError> {
         EntryKind::Symlink { target } => target.ok_or(VfsError::Denied),
         EntryKind::Folder | EntryKind::File { .. } => Err(VfsError::NotLink),
     }
+}
+
+/// How often a target goes to the folder above.
+fn steps_up(target: &[u8]) -> usize {
+    target.split(|byte| *byte == b'/').filter(|part| *part == b"..").count()
 }
 
 /// Attributes of what is known by its entry alone.

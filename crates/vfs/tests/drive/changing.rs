@@ -179,3 +179,64 @@ async fn a_new_queue_ends_the_one_before() {
     bench.contact(2, "bob").await;
     assert!(second.wait().is_some());
 }
+
+#[tokio::test]
+async fn a_change_that_an_open_file_was_not_told_of_is_seen_with_the_next_one() {
+    let bench = Bench::new().await;
+    let bob = bench.contact(2, "bob").await;
+    let id = bob.file(None, b"file", "old").await;
+    let file = bench.open("bob/file").await.unwrap();
+    assert_eq!(bench.drive.read(file, 0, 100).await.unwrap(), "old");
+    // As if it had come while the file was being opened: when it is told, the file is not among the open ones.
+    let entry = bob.change_untold(id, "newer", false);
+    bob.replica.absorb(entry).await.unwrap();
+    assert_eq!(bench.drive.read(file, 0, 100).await.unwrap(), "old");
+    bob.file(None, b"other", "x").await;
+    assert_eq!(bench.drive.read(file, 0, 100).await.unwrap(), "newer");
+}
+
+#[tokio::test]
+async fn a_link_leads_out_neither_from_where_it_is_nor_from_where_it_was_told() {
+    let bench = Bench::new().await;
+    let bob = bench.contact(2, "bob").await;
+    let tree = bob.folder(None, "tree").await;
+    let folder = bob.folder(Some(tree), "folder").await;
+    let (mut deep, mut path) = (tree, "bob/tree".to_owned());
+    for name in ["a", "b", "c"] {
+        deep = bob.folder(Some(deep), name).await;
+        path = format!("{path}/{name}");
+    }
+    // Somebody works in the folder while its home moves it down: the system does not look it up again.
+    let working = bench.walk("bob/tree/folder").await.unwrap().node;
+    bob.alter(folder, |entry| entry.parent = Some(deep)).await;
+    for (name, target) in [("near", "../near"), ("far", "../../../../far")] {
+        bob.link(Some(folder), name, target).await;
+    }
+    let near = bench.drive.lookup(working, b"near").await.unwrap().node;
+    let far = bench.drive.lookup(working, b"far").await.unwrap().node;
+    assert_eq!(bench.drive.readlink(near).await.unwrap(), "../near");
+    assert_eq!(bench.drive.readlink(far).await, Err(VfsError::Denied));
+    // Who never was told of the old place sees all.
+    for node in [near, far, working] {
+        bench.drive.forget(node, 99);
+    }
+    let far = bench.walk(&format!("{path}/folder/far")).await.unwrap().node;
+    assert_eq!(bench.drive.readlink(far).await.unwrap(), "../../../../far");
+}
+
+#[tokio::test]
+async fn a_system_that_has_ended_leaves_nothing() {
+    let bench = Bench::new().await;
+    let bob = bench.contact(2, "bob").await;
+    bob.file(None, b"file", "x").await;
+    let node = bench.walk("bob/file").await.unwrap().node;
+    let file = bench.open("bob/file").await.unwrap();
+    let folder = bench.drive.opendir(bench.walk("bob").await.unwrap().node).await.unwrap();
+    bench.drive.forget_all();
+    assert_eq!(bench.drive.getattr(node).await, Err(VfsError::Stale));
+    assert_eq!(bench.drive.read(file, 0, 1).await, Err(VfsError::BadHandle));
+    assert_eq!(bench.drive.readdir(folder, 0, 1).await, Err(VfsError::BadHandle));
+    // The next one begins anew, with the same numbers.
+    assert_eq!(bench.walk("bob/file").await.unwrap().node, node);
+    assert_eq!(bench.read("bob/file").await.unwrap(), "x");
+}

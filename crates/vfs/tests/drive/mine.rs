@@ -55,6 +55,22 @@ async fn mine_are_served_from_the_disk() {
 }
 
 #[tokio::test]
+async fn what_may_change_again_within_the_same_time_is_not_kept_in_the_cache_of_the_system() {
+    let bench = Bench::new().await;
+    let bob = bench.contact(2, "bob").await;
+    bench.share("docs", &[("file", "content")], &bob).await;
+    let node = bench.walk("bob/docs/file").await.unwrap().node;
+    fs::write(bench.shared("docs/file"), "changed").unwrap();
+    let written = Instant::now();
+    for _ in 0..2 {
+        let opened = bench.drive.open_file(node, OpenMode::Read).await.unwrap();
+        // A machine that stood still meanwhile may keep it.
+        assert!(!opened.keep_cache || written.elapsed() > Duration::from_secs(2));
+        bench.drive.release(opened.handle);
+    }
+}
+
+#[tokio::test]
 async fn a_file_is_one_node_for_every_contact_that_sees_it() {
     let bench = Bench::new().await;
     let bob = bench.contact(2, "bob").await;
