@@ -41,6 +41,10 @@ const CAPABILITIES: [InitFlags; 5] = [
     InitFlags::FUSE_READDIRPLUS_AUTO,
 ];
 
+/// The kernel asks no more and does without: there are no extended attributes (it tells programs EOPNOTSUPP), and a
+/// file is one piece of data with a hole behind it.
+const NEVER_AGAIN: Errno = Errno::ENOSYS;
+
 /// Node numbers are never used twice, so one generation is enough.
 const GENERATION: Generation = Generation(0);
 
@@ -93,7 +97,10 @@ impl Filesystem for Adapter {
     }
 
     fn forget(&self, _request: &Request, node: INodeNo, count: u64) {
-        self.drive.forget(NodeId(node.0), count);
+        // After the end everything is forgotten at once, and another mount may count anew.
+        if !self.requests.are_refused() {
+            self.drive.forget(NodeId(node.0), count);
+        }
     }
 
     fn getattr(&self, _request: &Request, node: INodeNo, _file: Option<FileHandle>, reply: ReplyAttr) {
@@ -262,36 +269,23 @@ impl Filesystem for Adapter {
     }
 
     fn getxattr(&self, _request: &Request, _node: INodeNo, _name: &OsStr, _size: u32, reply: ReplyXattr) {
-        reply.error(Errno::NO_XATTR);
+        reply.error(NEVER_AGAIN);
     }
 
-    fn listxattr(&self, _request: &Request, _node: INodeNo, size: u32, reply: ReplyXattr) {
-        if size == 0 {
-            reply.size(0);
-        } else {
-            reply.data(&[]);
-        }
+    fn listxattr(&self, _request: &Request, _node: INodeNo, _size: u32, reply: ReplyXattr) {
+        reply.error(NEVER_AGAIN);
     }
 
     fn lseek(
         &self,
         _request: &Request,
-        node: INodeNo,
+        _node: INodeNo,
         _file: FileHandle,
-        offset: i64,
-        whence: i32,
+        _offset: i64,
+        _whence: i32,
         reply: ReplyLseek,
     ) {
-        let drive = Arc::clone(&self.drive);
-        self.requests.run(
-            "lseek",
-            reply,
-            async move { drive.getattr(NodeId(node.0)).await },
-            move |reply, attr| match seek(attr.size, offset, whence) {
-                Ok(offset) => reply.offset(offset),
-                Err(error) => reply.error(error),
-            },
-        );
+        reply.error(NEVER_AGAIN);
     }
 
     fn flush(
@@ -431,37 +425,5 @@ impl Filesystem for Adapter {
 
     fn removexattr(&self, _request: &Request, node: INodeNo, _name: &OsStr, reply: ReplyEmpty) {
         reply.error(self.refusal(node, Change::Content));
-    }
-}
-
-/// Where SEEK_DATA and SEEK_HOLE lead in a file that is told as one piece of data with a hole behind it (lseek(2)).
-/// The kernel does every other kind itself.
-fn seek(size: u64, offset: i64, whence: i32) -> Result<i64, Errno> {
-    /// From linux/fs.h.
-    const SEEK_DATA: i32 = 3;
-    const SEEK_HOLE: i32 = 4;
-    let at = u64::try_from(offset).map_err(|_| Errno::ENXIO)?;
-    if at >= size {
-        return Err(Errno::ENXIO);
-    }
-    match whence {
-        SEEK_DATA => Ok(offset),
-        SEEK_HOLE => i64::try_from(size).map_err(|_| Errno::EOVERFLOW),
-        _ => Err(Errno::EINVAL),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_is_data_up_to_its_end() {
-        assert_eq!(seek(10, 3, 3).map_err(Errno::code), Ok(3));
-        assert_eq!(seek(10, 3, 4).map_err(Errno::code), Ok(10));
-        for (offset, whence) in [(10, 3), (10, 4), (-1, 3)] {
-            assert_eq!(seek(10, offset, whence).map_err(Errno::code), Err(Errno::ENXIO.code()));
-        }
-        assert_eq!(seek(10, 3, 0).map_err(Errno::code), Err(Errno::EINVAL.code()));
     }
 }

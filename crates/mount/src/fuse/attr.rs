@@ -41,11 +41,10 @@ pub(super) fn file_attr(attr: &Attr, mounter: Mounter) -> FileAttr {
     FileAttr {
         ino: INodeNo(attr.node.0),
         size: attr.size,
-        blocks: attr.size.div_ceil(512),
-        // What is only read here has no other times than that of its content.
-        atime: attr.modified,
+        blocks: attr.allocated.div_ceil(512),
+        atime: attr.accessed,
         mtime: attr.modified,
-        ctime: attr.modified,
+        ctime: attr.changed,
         crtime: attr.modified,
         kind: file_type(attr.kind),
         perm: attr.mode & 0o777,

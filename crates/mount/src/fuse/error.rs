@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum MountError {
     /// The mount point holds something, which the drive would hide.
-    #[error("{point} is not empty")]
+    #[error("{point} is not empty: choose an empty folder for the drive, or empty it")]
     NotEmpty {
         /// The mount point.
         point: PathBuf,
@@ -41,7 +41,9 @@ pub enum MountError {
         source: io::Error,
     },
     /// This system has no FUSE.
-    #[error("FUSE is not available: /dev/fuse cannot be opened: {source}")]
+    #[error(
+        "/dev/fuse cannot be opened; load the kernel module (modprobe fuse), or let the container use it: {source}"
+    )]
     NoFuse {
         /// What the system says.
         source: io::Error,

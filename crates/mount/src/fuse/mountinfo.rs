@@ -24,6 +24,13 @@ pub(super) struct MountEntry {
     pub(super) source: String,
 }
 
+impl MountEntry {
+    /// Whether `other`, as the table has it at another time, is this mount.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        (self.id, self.minor, &self.point) == (other.id, other.minor, &other.point)
+    }
+}
+
 /// All mounts that this process sees, in the order in which they cover each other.
 pub(super) fn read() -> io::Result<Vec<MountEntry>> {
     Ok(parse(&fs::read(MOUNTINFO)?))

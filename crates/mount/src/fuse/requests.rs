@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use farhold_vfs::VfsError;
 use fuser::{
-    Errno, ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyLseek,
-    ReplyOpen, ReplyStatfs,
+    Errno, ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen,
+    ReplyStatfs,
 };
 use tokio::runtime::Handle;
 use tokio::time::Instant;
@@ -44,7 +44,6 @@ refuse!(
     ReplyDirectoryPlus,
     ReplyEmpty,
     ReplyEntry,
-    ReplyLseek,
     ReplyOpen,
     ReplyStatfs
 );
@@ -129,6 +128,11 @@ impl Requests {
             },
             &self.runtime,
         );
+    }
+
+    /// Whether the mount ends.
+    pub(super) fn are_refused(&self) -> bool {
+        self.stop.is_cancelled()
     }
 
     /// Waits until every task has ended; `stop` must be cancelled.

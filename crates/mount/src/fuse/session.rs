@@ -1,7 +1,7 @@
 //! A mount from its start to its end.
 
-use std::fs;
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -51,12 +51,16 @@ pub struct Stopped {
 #[derive(Debug)]
 pub struct Mount {
     entry: MountEntry,
+    drive: Arc<Drive>,
     invalidations: Invalidations,
     requests: Arc<Requests>,
     /// Refuses all requests.
     stop: CancellationToken,
     ends: Ends,
+    /// Ends the connection to the kernel when it is written to; `None` where the file system of it is not mounted.
+    abort: Option<File>,
     watcher: JoinHandle<()>,
+    /// Nothing is left to do for dropping.
     stopped: bool,
 }
 
@@ -87,20 +91,12 @@ impl Mount {
     /// # Errors
     /// [`MountError`]; nothing is mounted then.
     pub async fn start(drive: Arc<Drive>, options: MountOptions) -> Result<Self, MountError> {
-        let stop = CancellationToken::new();
-        let guard = stop.clone().drop_guard();
-        let requests = Arc::new(Requests::new(Handle::current(), request_limit(), stop.clone()));
-        let invalidations = drive.invalidations();
-        let adapter = Adapter::new(drive, Arc::clone(&requests));
-        let (entry, ends) = {
-            let invalidations = invalidations.clone();
-            blocking(move || mount(adapter, &options, invalidations)).await?
-        };
+        let runtime = Handle::current();
+        // If nobody waits any more when it is mounted, what comes back is dropped, which unmounts it.
+        let mount = blocking(move || mount(drive, &options, runtime)).await?;
         tracing::info!("the drive is mounted");
-        tracing::debug!(point = %entry.point.display(), "mount point");
-        let watcher = tokio::spawn(watch::until_gone(entry.clone(), ends.gone.clone()));
-        guard.disarm();
-        Ok(Self { entry, invalidations, requests, stop, ends, watcher, stopped: false })
+        tracing::debug!(point = %mount.point().display(), "mount point");
+        Ok(mount)
     }
 
     /// Where it is mounted: absolute, without links.
@@ -114,23 +110,24 @@ impl Mount {
     }
 
     /// Unmounts: no more notifications, waiting requests fail with ENOTCONN, then the mount is taken away, if it is
-    /// busy from the tree of files first and from those who use it when they let go.
+    /// busy from the tree of files first and from those who use it when they let go. Dropped before its end, this
+    /// unmounts without waiting.
     ///
     /// # Errors
     /// [`MountError::StillMounted`] if the system refuses.
     pub async fn stop(mut self) -> Result<Stopped, MountError> {
-        self.stopped = true;
-        self.invalidations.close();
-        self.stop.cancel();
-        self.watcher.abort();
+        self.refuse();
         if tokio::time::timeout(END_LIMIT, self.requests.ended()).await.is_err() {
             tracing::warn!("requests on the drive are still being answered");
         }
         let entry = self.entry.clone();
-        let stopped = blocking(move || unmount(&entry)).await?;
+        let stopped = blocking(move || unmount(&entry)).await;
+        self.stopped = true;
+        self.drive.forget_all();
+        let stopped = stopped?;
         // While somebody still uses what is out of the tree of files, the connection to the kernel lives on.
         if tokio::time::timeout(IDLE_LIMIT, self.ends.readers.cancelled()).await.is_err() {
-            abort(&self.entry);
+            self.abort();
         }
         for (ended, thread) in [(&self.ends.readers, "readers"), (&self.ends.notifier, "notifier")] {
             if tokio::time::timeout(END_LIMIT, ended.cancelled()).await.is_err() {
@@ -140,6 +137,23 @@ impl Mount {
         tracing::info!("the drive is unmounted");
         Ok(stopped)
     }
+
+    /// No more notifications; all requests fail.
+    fn refuse(&self) {
+        self.invalidations.close();
+        self.stop.cancel();
+        self.watcher.abort();
+    }
+
+    /// Ends the connection, and with it whatever the mount's users wait for. Where that cannot be done, it ends when
+    /// they let go.
+    fn abort(&self) {
+        if let Some(mut abort) = self.abort.as_ref()
+            && let Err(error) = abort.write_all(b"1")
+        {
+            tracing::debug!(%error, "the connection to the kernel ends when nobody uses it");
+        }
+    }
 }
 
 impl Drop for Mount {
@@ -147,10 +161,9 @@ impl Drop for Mount {
         if self.stopped {
             return;
         }
-        self.invalidations.close();
-        self.stop.cancel();
-        self.watcher.abort();
+        self.refuse();
         unmount_unasked(&self.entry);
+        self.drive.forget_all();
     }
 }
 
@@ -165,21 +178,35 @@ async fn blocking<T: Send + 'static>(
 }
 
 /// Mounts, agrees with the kernel on what both can, and starts the threads.
-fn mount(
-    adapter: Adapter,
-    options: &MountOptions,
-    invalidations: Invalidations,
-) -> Result<(MountEntry, Ends), MountError> {
-    let kernel = |source| MountError::Kernel { source };
+fn mount(drive: Arc<Drive>, options: &MountOptions, runtime: Handle) -> Result<Mount, MountError> {
     let point = point::prepare(&options.point)?;
     let device = attach::attach(&point, options.allow_other)?;
-    let entry = mountinfo::topmost(&point).map_err(kernel)?;
-    let Some(entry) = entry.filter(|entry| entry.kind == attach::KIND) else {
-        return Err(MountError::Refused { reason: "the mount is not in the mount table".to_owned() });
+    let entry = match mountinfo::topmost(&point) {
+        Ok(Some(entry)) if entry.kind == attach::KIND => entry,
+        Ok(Some(MountEntry { kind, .. })) => return Err(MountError::Foreign { point, kind }),
+        untold => {
+            // Whoever cannot be told of later is not left behind.
+            let _ = attach::detach(&point, Detach::Lazily);
+            let source = untold.err().unwrap_or_else(|| io::Error::from(io::ErrorKind::NotFound));
+            return Err(MountError::Kernel { source });
+        }
     };
-    let ends =
-        serve(adapter, device, options.allow_other, invalidations).inspect_err(|_| unmount_unasked(&entry));
-    Ok((entry, ends.map_err(kernel)?))
+    let stop = CancellationToken::new();
+    let guard = stop.clone().drop_guard();
+    let requests = Arc::new(Requests::new(runtime.clone(), request_limit(), stop.clone()));
+    let invalidations = drive.invalidations();
+    let adapter = Adapter::new(Arc::clone(&drive), Arc::clone(&requests));
+    let ends = serve(adapter, device, options.allow_other, invalidations.clone()).map_err(|source| {
+        invalidations.close();
+        unmount_unasked(&entry);
+        MountError::Kernel { source }
+    })?;
+    let watcher = runtime.spawn(watch::until_gone(entry.clone(), ends.gone.clone()));
+    // Opened now, while the number is surely ours: it is given to another mount once this one is gone.
+    let abort = format!("/sys/fs/fuse/connections/{}/abort", entry.minor);
+    let abort = File::options().write(true).open(abort).ok();
+    guard.disarm();
+    Ok(Mount { entry, drive, invalidations, requests, stop, ends, abort, watcher, stopped: false })
 }
 
 fn serve(
@@ -208,10 +235,14 @@ fn serve(
 /// Takes the mount away, unless somebody did so already.
 fn unmount(entry: &MountEntry) -> Result<Stopped, MountError> {
     let failed = |reason| MountError::StillMounted { point: entry.point.clone(), reason };
-    let topmost = mountinfo::topmost(&entry.point).map_err(|error| failed(error.to_string()))?;
+    let mut there = mountinfo::read().map_err(|error| failed(error.to_string()))?;
+    there.retain(|other| other.point == entry.point);
     // What is there may be another one by now.
-    if topmost.is_none_or(|topmost| topmost.id != entry.id || topmost.minor != entry.minor) {
+    if !there.iter().any(|other| entry.is(other)) {
         return Ok(Stopped::default());
+    }
+    if !there.last().is_some_and(|topmost| entry.is(topmost)) {
+        return Err(failed("something else is mounted over it".to_owned()));
     }
     match attach::detach(&entry.point, Detach::Idle) {
         Ok(()) | Err(DetachError::NotMounted) => return Ok(Stopped::default()),
@@ -235,14 +266,5 @@ fn unmount_unasked(entry: &MountEntry) {
     if let Err(error) = unmount(entry) {
         tracing::error!("the drive stays mounted");
         tracing::debug!(%error, "why it stays mounted");
-    }
-}
-
-/// Ends the connection of a mount that still has one, and with it whatever its users wait for. Where the file system
-/// that this needs is not mounted, the connection ends when they let go.
-fn abort(entry: &MountEntry) {
-    let path = format!("/sys/fs/fuse/connections/{}/abort", entry.minor);
-    if let Err(error) = fs::write(path, "1") {
-        tracing::debug!(%error, "the connection to the kernel ends when nobody uses it");
     }
 }

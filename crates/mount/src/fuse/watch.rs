@@ -28,10 +28,7 @@ async fn wait(entry: &MountEntry) -> io::Result<()> {
     )]
     let table = AsyncFd::with_interest(File::open(MOUNTINFO)?, Interest::PRIORITY)?;
     loop {
-        let there = mountinfo::read()?
-            .iter()
-            .any(|other| (other.id, other.minor, &other.point) == (entry.id, entry.minor, &entry.point));
-        if !there {
+        if !mountinfo::read()?.iter().any(|other| entry.is(other)) {
             return Ok(());
         }
         table.ready(Interest::PRIORITY).await?.clear_ready();

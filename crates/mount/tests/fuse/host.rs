@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use farhold_cache::{Cache, CacheConfig};
 use farhold_catalog::{EntryId, Home, HomeConfig, Nodes, Replica};
 use farhold_mount::{Mount, MountOptions};
 use farhold_vfs::{Drive, DriveConfig};
 use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::peer::{Mode, Peer};
@@ -18,6 +20,9 @@ use crate::{content, unhex};
 pub(crate) const FOLDER: &str = "FARHOLD_TEST_HOST";
 /// Begins every line that is an answer; the test runner writes lines of its own.
 pub(crate) const ANSWER: &str = "> ";
+
+/// A file of this name in that folder: after it has stopped, the host mounts once more and does not wait for it.
+pub(crate) const HURRY: &str = "hurry";
 
 /// No test but the host itself: it ends at once unless it is told where to work.
 #[test]
@@ -40,10 +45,13 @@ async fn run(folder: PathBuf) {
     let tree = peer.folder(None, "tree").await;
 
     let options = MountOptions { point: folder.join("point"), allow_other: false };
-    match Mount::start(drive, options).await {
+    match Mount::start(Arc::clone(&drive), options.clone()).await {
         Ok(mount) => {
             println!("{ANSWER}mounted");
             obey(mount, &peer, tree).await;
+            if folder.join(HURRY).exists() {
+                let _ = timeout(Duration::ZERO, Mount::start(drive, options)).await;
+            }
         }
         Err(error) => println!("{ANSWER}refused: {error}"),
     }
@@ -87,6 +95,11 @@ async fn obey(mount: Mount, peer: &Arc<Peer>, tree: EntryId) {
                 continue;
             }
             "gone" => mount.gone().await,
+            "hurry" => {
+                let _ = timeout(Duration::ZERO, mount.stop()).await;
+                println!("{ANSWER}stopped");
+                return;
+            }
             "stop" => {
                 match mount.stop().await {
                     Ok(stopped) => {

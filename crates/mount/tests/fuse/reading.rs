@@ -145,6 +145,27 @@ fn attributes_links_and_errors() {
 }
 
 #[test]
+fn a_file_is_one_piece_and_has_no_extended_attributes() {
+    use rustix::fs::{SeekFrom, getxattr, seek};
+    use rustix::io::Errno;
+
+    let folder = tempfile::tempdir().unwrap();
+    let mut host = Host::start(folder.path());
+    host.file(b"file", 1000, 1);
+    let file = fs::File::open(host.path("file")).unwrap();
+    // The second time the kernel knows without asking.
+    for _ in 0..2 {
+        assert_eq!(seek(&file, SeekFrom::Data(300)), Ok(300));
+        assert_eq!(seek(&file, SeekFrom::Hole(300)), Ok(1000));
+        assert_eq!(seek(&file, SeekFrom::Data(1000)), Err(Errno::NXIO));
+        let mut value = [0u8; 64];
+        assert_eq!(getxattr(host.path("file"), "user.any", &mut value), Err(Errno::OPNOTSUPP));
+    }
+    drop(file);
+    host.stop();
+}
+
+#[test]
 fn nothing_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let mut host = Host::start(folder.path());

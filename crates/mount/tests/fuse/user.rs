@@ -88,7 +88,7 @@ fn an_ordinary_user_mounts_and_root_is_kept_out() {
         Running::start(inside.args(["sh", "-c", "cd \"$0\" && exec sleep 600"]).arg(host.tree()));
     let working = format!("/proc/{}/cwd", inside.0.id());
     until("somebody works in it", || fs::read_link(&working).is_ok_and(|path| path.starts_with(&point)));
-    assert_eq!(host.end(), [inside.0.id()]);
+    assert_eq!(host.end("stop"), [inside.0.id()]);
     assert!(!place.is_mounted(&point));
     assert!(!inside.has_ended());
 }

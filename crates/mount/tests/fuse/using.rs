@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::hex;
-use crate::host::{ANSWER, FOLDER};
+use crate::host::{ANSWER, FOLDER, HURRY};
 
 /// How long something may take that is sure to come.
 pub(crate) const LONG: Duration = Duration::from_secs(30);
@@ -95,14 +95,21 @@ impl Host {
 
     /// Unmounts; the process numbers of those who used the mount still.
     pub(crate) fn stop(mut self) -> Vec<u32> {
-        let pids = self.end();
+        let pids = self.end("stop");
         assert!(!is_mounted(&self.point()));
         pids
     }
 
-    /// Asks the process to unmount and to end.
-    pub(crate) fn end(&mut self) -> Vec<u32> {
-        let answer = self.tell("stop");
+    /// Begins to unmount, and to mount again, and waits for neither.
+    pub(crate) fn hurry(mut self) {
+        fs::write(self.folder.join(HURRY), "").unwrap();
+        self.end("hurry");
+        assert!(!is_mounted(&self.point()));
+    }
+
+    /// Asks the process to unmount, by `command`, and to end.
+    pub(crate) fn end(&mut self, command: &str) -> Vec<u32> {
+        let answer = self.tell(command);
         let pids = answer.strip_prefix("stopped").unwrap_or_else(|| panic!("{answer}"));
         let pids = pids.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
         assert!(self.child.wait().unwrap().success());
