@@ -64,7 +64,7 @@ impl Net {
         let (events, event_receiver) = mpsc::channel(EVENTS);
         let tracker = TaskTracker::new();
         let cancel = cancel.child_token();
-        let (addresses_sender, addresses) = watch::channel(Addresses::look());
+        let (addresses_sender, addresses) = watch::channel(Addresses::look().unwrap_or_default());
         let (announced_sender, announced) = watch::channel(Vec::new());
         let relay = Relay::start(address.clone(), addresses.clone(), &tracker, cancel.clone());
         let here = Abilities::here(0);

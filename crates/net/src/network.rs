@@ -26,12 +26,11 @@ struct Address {
 pub(crate) struct Addresses(Vec<Address>);
 
 impl Addresses {
-    /// As they are now.
-    pub(crate) fn look() -> Self {
-        let interfaces = if_addrs::get_if_addrs().unwrap_or_else(|error| {
-            tracing::warn!(%error, "cannot list the network interfaces");
-            Vec::new()
-        });
+    /// As they are now; `None` if the system does not tell.
+    pub(crate) fn look() -> Option<Self> {
+        let interfaces = if_addrs::get_if_addrs()
+            .inspect_err(|error| tracing::warn!(%error, "cannot list the network interfaces"))
+            .ok()?;
         let mut addresses: Vec<_> = interfaces
             .into_iter()
             .map(|interface| match interface.addr {
@@ -41,7 +40,7 @@ impl Addresses {
             .collect();
         addresses.sort_unstable();
         addresses.dedup();
-        Self(addresses)
+        Some(Self(addresses))
     }
 
     /// Whether one of ours is this.
@@ -99,7 +98,7 @@ pub(crate) async fn follow(addresses: watch::Sender<Addresses>, cancel: Cancella
     let mut ticks = tokio::time::interval(LOOK_EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     while cancel.run_until_cancelled(ticks.tick()).await.is_some() {
-        let now = Addresses::look();
+        let Some(now) = Addresses::look() else { continue };
         addresses.send_if_modified(|before| {
             let changed = *before != now;
             *before = now;

@@ -64,7 +64,7 @@ impl Peer {
         &self,
         from: Option<Position>,
     ) -> Result<BoxStream<'static, Result<Batch, PeerError>>, PeerError> {
-        let batches = self.ask(move |client| async move { client.changes(from).await }).await?;
+        let (batches, _) = self.ask(move |client| async move { client.changes(from).await }).await?;
         Ok(batches.map(|batch| batch.map_err(PeerError::from)).boxed())
     }
 
@@ -74,7 +74,7 @@ impl Peer {
             let name = name.clone();
             async move { client.lookup(parent, &name).await }
         };
-        self.ask(call).await
+        Ok(self.ask(call).await?.0)
     }
 
     /// Everything in a folder, at most [`LIST_ENTRIES`].
@@ -90,7 +90,7 @@ impl Peer {
             }
             Ok(entries)
         };
-        self.ask(call).await
+        Ok(self.ask(call).await?.0)
     }
 
     /// A range of a file, on a lane of that class. If the lane or the session is lost on the way, the rest is asked
@@ -103,13 +103,21 @@ impl Peer {
 
     async fn open(&self, request: ReadRequest, class: LaneClass) -> Result<Answer, PeerError> {
         match class {
-            LaneClass::Urgent => self.ask(move |client| async move { client.read(request).await }).await,
+            LaneClass::Urgent => {
+                let call = move |client: PeerClient| async move { client.read(request).await };
+                let (Answer { head, data }, call) = self.ask(call).await?;
+                // The call goes on until its last byte.
+                let data = data.inspect(move |_| {
+                    let _under_way = &call;
+                });
+                Ok(Answer { head, data: data.boxed() })
+            }
             LaneClass::Bulk => self.open_bulk(request).await,
         }
     }
 
     /// Makes a call on the urgent lane, and again on the next one if it is lost.
-    async fn ask<T, F>(&self, call: impl Fn(PeerClient) -> F) -> Result<T, PeerError>
+    async fn ask<T, F>(&self, call: impl Fn(PeerClient) -> F) -> Result<(T, Call), PeerError>
     where
         F: Future<Output = Result<T, CallError>>,
     {
@@ -117,13 +125,13 @@ impl Peer {
         let asked = async {
             let mut way = self.way.clone();
             loop {
-                let (calls, client, _call) = urgent(&mut way).await?;
+                let (calls, client, under_way) = urgent(&mut way).await?;
                 let answer = tokio::select! {
                     answer = call(client) => answer,
                     () = calls.ended.cancelled() => Err(CallError::Lost),
                 };
                 match answer {
-                    Ok(answer) => return Ok(answer),
+                    Ok(answer) => return Ok((answer, under_way)),
                     Err(CallError::Lost) => lost(&calls, &mut way).await?,
                     // Calls that were given up may not have left their places yet.
                     Err(CallError::Failed(ReadFailure::Busy)) => sleep(BUSY_PAUSE).await,

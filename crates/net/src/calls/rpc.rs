@@ -26,8 +26,10 @@ use super::serving::Serving;
 use super::{Answer, CallError};
 use crate::stream::RecordStream;
 
-/// Unread bytes of a lane and of each call on it: 200 ms at 80 MB/s.
-const WINDOW_BYTES: u32 = 16 << 20;
+/// Unread bytes of answers, of a lane and of each call on it: 200 ms at 80 MB/s.
+const ANSWER_BYTES: u32 = 16 << 20;
+/// Unread bytes of requests, which are small: the default of RFC 9113, section 6.9.2.
+const REQUEST_BYTES: u32 = 65_535;
 /// So that a frame with its header fills one record of the best size.
 const FRAME_BYTES: u32 = 63 << 10;
 /// Calls under way on one lane.
@@ -50,8 +52,8 @@ impl PeerClient {
             )
         });
         let channel = Endpoint::from_static("http://peer.invalid")
-            .initial_stream_window_size(WINDOW_BYTES)
-            .initial_connection_window_size(WINDOW_BYTES)
+            .initial_stream_window_size(ANSWER_BYTES)
+            .initial_connection_window_size(ANSWER_BYTES)
             .max_frame_size(FRAME_BYTES)
             .connect_with_connector(connector)
             .await?;
@@ -213,8 +215,8 @@ pub(crate) async fn serve(
     let incoming = stream::once(std::future::ready(Ok::<_, Infallible>(lane))).chain(stream::pending());
     Server::builder()
         .max_concurrent_streams(CALLS_AT_ONCE)
-        .initial_stream_window_size(WINDOW_BYTES)
-        .initial_connection_window_size(WINDOW_BYTES)
+        .initial_stream_window_size(REQUEST_BYTES)
+        .initial_connection_window_size(REQUEST_BYTES)
         .add_service(service)
         .serve_with_incoming_shutdown(incoming, closed.cancelled_owned())
         .await

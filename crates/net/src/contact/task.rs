@@ -29,10 +29,12 @@ use crate::rendezvous::{Seen, Subscription};
 use crate::roster::{Entry, IncomingLeg};
 use crate::session::{Order, Session, Setup};
 use crate::shared::{Promotion, Shared};
-use crate::state::{Connection, ContactState, Path, RelayState, SessionState};
+use crate::state::{Connection, ContactState, OfflineReason, Path, RelayState, SessionState};
 
 /// How long sessions may take to say goodbye when the program stops or the contact is removed.
 const FAREWELL: Duration = Duration::from_secs(2);
+/// Sessions that were replaced or ended and may still say goodbye.
+const LEAVING: usize = 8;
 /// How long a refusal may take.
 const REFUSAL: Duration = Duration::from_secs(1);
 
@@ -101,6 +103,8 @@ impl Task {
         }
         let stopping = self.parts.shared.cancel.is_cancelled();
         self.parts.way.send_replace(Way::Offline);
+        let offline = SessionState::Offline { reason: OfflineReason::Disconnected };
+        self.parts.state.send_modify(|state| state.session = offline);
         if let Some(session) = self.session.take() {
             let goodbye = if stopping { Goodbye::Stopping } else { Goodbye::User };
             session.order(Order::End(Some(goodbye)));
@@ -320,6 +324,10 @@ impl Task {
 
     fn part_with(&mut self, id: SessionId, order: Order) {
         if let Some(session) = self.session.take_if(|session| session.id == id) {
+            if self.leaving.len() >= LEAVING {
+                // Only a contact that plays with us replaces sessions so fast; dropped, this one ends at once.
+                return;
+            }
             session.order(order);
             self.leaving.spawn(async move { session.ended().await });
         }
