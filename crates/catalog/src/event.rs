@@ -14,7 +14,8 @@ pub enum TreeEvent {
         /// The name in it.
         name: Name,
     },
-    /// `name` in `parent` no longer leads to `id`, which is gone. Nothing is said of what was below it.
+    /// `name` in `parent` no longer leads to `id`, which is gone. Nothing is said of what was below it, neither
+    /// then nor if it comes back.
     Removed {
         /// Which entry.
         id: EntryId,

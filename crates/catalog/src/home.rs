@@ -230,9 +230,15 @@ fn open(config: HomeConfig, cancel: CancellationToken) -> Result<Core, CatalogEr
     })
 }
 
-/// A path as scans meet it; what is not there yet stays as it was given.
+/// A path as scans meet it, also if only a folder above it is there yet.
 fn canonical(path: PathBuf) -> PathBuf {
-    path.canonicalize().or_else(|_| std::path::absolute(&path)).unwrap_or(path)
+    let path = std::path::absolute(&path).unwrap_or(path);
+    let known = path.ancestors().find_map(|above| {
+        let below = path.strip_prefix(above).ok()?;
+        Some(above.canonicalize().ok()?.join(below))
+    });
+    // Joining nothing leaves a slash at the end, which does not count in comparisons of paths.
+    known.unwrap_or(path)
 }
 
 #[cfg(test)]

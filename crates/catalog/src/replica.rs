@@ -27,7 +27,15 @@ use update::Update;
 pub struct Replica {
     store: Store,
     state: Arc<Mutex<State>>,
-    most: u64,
+    limits: Limits,
+}
+
+/// What one contact may announce.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    entries: u64,
+    /// Of the database, which long names and link targets fill long before there are that many entries.
+    bytes: u64,
 }
 
 /// What is known of a name.
@@ -51,16 +59,17 @@ pub struct Children {
 }
 
 impl Replica {
-    /// Entries that one contact may announce, unless opened otherwise: about a gigabyte of database.
-    pub const ENTRIES: u64 = 5_000_000;
+    /// Entries that one contact may announce: about a gigabyte of database with names of usual lengths.
+    const ENTRIES: u64 = 5_000_000;
+    /// Bytes that the database of one contact may take.
+    const BYTES: u64 = 2 << 30;
 
     /// Opens the database at `path`, or begins it. A damaged one is set aside: what it held comes again as a snapshot.
     pub async fn open(path: &Path) -> Result<Self, CatalogError> {
-        Self::open_with_limit(path, Self::ENTRIES).await
+        Self::open_with_limits(path, Limits { entries: Self::ENTRIES, bytes: Self::BYTES }).await
     }
 
-    /// The same for a contact who may announce at most `most` entries.
-    pub async fn open_with_limit(path: &Path, most: u64) -> Result<Self, CatalogError> {
+    async fn open_with_limits(path: &Path, limits: Limits) -> Result<Self, CatalogError> {
         let path = path.to_owned();
         let (store, state) = tokio::task::spawn_blocking(move || {
             let (store, _) = Store::open(&path, schema::FORMAT)?;
@@ -69,7 +78,7 @@ impl Replica {
         })
         .await
         .map_err(|_| CatalogError::Closed)??;
-        Ok(Self { store, state: Arc::new(Mutex::new(state)), most })
+        Ok(Self { store, state: Arc::new(Mutex::new(state)), limits })
     }
 
     /// Waits until the database is closed. Calls after this fail.
@@ -132,13 +141,13 @@ impl Replica {
         F: FnOnce(&mut Update<'_>) -> Result<(), ReplicaError> + Send + 'static,
     {
         let shown = self.state.clone();
-        let most = self.most;
+        let limits = self.limits;
         self.store
             .write(move |connection| {
                 let transaction = connection.transaction()?;
-                let mut update = Update::begin(&transaction, most)?;
+                let mut update = Update::begin(&transaction, limits)?;
                 // The store sees failures of its database; a refusal is no failure of the store.
-                match change(&mut update) {
+                match change(&mut update).and_then(|()| update.check_size()) {
                     Ok(()) => {}
                     Err(ReplicaError::Catalog(error)) => return Err(error),
                     Err(refusal) => return Ok(Err(refusal)),

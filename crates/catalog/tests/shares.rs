@@ -159,6 +159,37 @@ async fn another_file_system_below_the_root_is_left_out() {
     assert_eq!(shares.unwrap()[0].skipped, 1);
 }
 
+#[tokio::test]
+async fn another_folder_at_the_place_is_watched_in_its_turn() {
+    let bench = Bench::new().await;
+    let above = bench.path("above");
+    std::fs::create_dir_all(above.join("top")).unwrap();
+    bench.home.share(&above.join("top"), &[ANNA], None, false).await.unwrap();
+    let anna = Follower::new(&bench, ANNA).await;
+    anna.until(async |_| anna.root("top").await.is_some()).await;
+    // No notification tells of it: the watched folder is still where it was in the folder above it.
+    std::fs::rename(&above, bench.path("elsewhere")).unwrap();
+    std::fs::create_dir_all(above.join("top")).unwrap();
+    std::fs::write(above.join("top/first"), "1").unwrap();
+    anna.sees("top", &above.join("top")).await;
+    std::fs::write(above.join("top/second"), "2").unwrap();
+    anna.sees("top", &above.join("top")).await;
+}
+
+#[tokio::test]
+async fn a_link_on_the_way_to_a_root_is_not_followed() {
+    let bench = Bench::new().await;
+    std::fs::create_dir_all(bench.path("above/top")).unwrap();
+    bench.write("above/top/file", "mine");
+    bench.home.share(&bench.path("above/top"), &[ANNA], Some(name("shared")), false).await.unwrap();
+    let anna = Follower::new(&bench, ANNA).await;
+    let file = anna.expect("file").await.id;
+    std::fs::rename(bench.path("above"), bench.path("elsewhere")).unwrap();
+    symlink("elsewhere", bench.path("above")).unwrap();
+    assert_eq!(content(&bench.home, ANNA, file).await, Err(ReadFailure::Unavailable));
+    anna.until(async |_| anna.root("shared").await.is_some_and(|root| root.unavailable)).await;
+}
+
 async fn after_loss(lose: impl FnOnce(&Bench)) {
     let (mut bench, mut anna) = Bench::shared().await;
     std::fs::create_dir(bench.path("sub")).unwrap();

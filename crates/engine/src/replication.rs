@@ -90,9 +90,11 @@ impl Follower {
             match self.replica.apply(batch).await {
                 Ok(events) => self.drive.tree_changed(self.contact, events).await,
                 Err(ReplicaError::OutOfOrder) => return Ended::OutOfOrder,
-                Err(error @ (ReplicaError::TooManyEntries(_) | ReplicaError::Catalog(_))) => {
-                    return Ended::Refused(error);
-                }
+                Err(
+                    error @ (ReplicaError::TooManyEntries(_)
+                    | ReplicaError::TooLarge(_)
+                    | ReplicaError::Catalog(_)),
+                ) => return Ended::Refused(error),
             }
             progress = true;
         }

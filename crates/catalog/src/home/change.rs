@@ -230,11 +230,12 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    pub(crate) fn delete_tree(&mut self, row: i64) -> Result<(), CatalogError> {
+    /// Also where folders stand in a circle: UNION, not UNION ALL, so that it ends.
+    fn delete_tree(&mut self, row: i64) -> Result<(), CatalogError> {
         self.connection
             .prepare_cached(
                 "WITH RECURSIVE below(row) AS (
-                    VALUES (?1) UNION ALL SELECT e.row FROM below JOIN entries e ON e.parent = below.row
+                    VALUES (?1) UNION SELECT e.row FROM below JOIN entries e ON e.parent = below.row
                  ) DELETE FROM entries WHERE row IN (SELECT row FROM below)",
             )?
             .execute([row])?;

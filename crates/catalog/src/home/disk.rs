@@ -217,7 +217,9 @@ impl Root {
             (path.parent().unwrap_or(Path::new("/")), Some(name))
         };
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let handle = rustix::fs::open(start, flags, Mode::empty())?;
+        // Canonical when it was shared: a link on the way now leads to something else.
+        let handle =
+            rustix::fs::openat2(rustix::fs::CWD, start, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
         let meta = match &file {
             None => stat_handle(&handle)?,
             Some(name) => stat_child(&handle, name)?,

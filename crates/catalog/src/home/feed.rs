@@ -5,7 +5,8 @@
 //! removals up to the number at which the step began. So an entry that moved out of a folder has always been sent
 //! before that folder's removal. Only the last batch of a step moves the position: if the connection breaks before,
 //! the step is sent again, which changes nothing. A share granted after the contact's position is sent whole, and
-//! so is everything, as a snapshot, if the position is of another epoch or older than the removals remembered.
+//! so is everything, as a snapshot, if the position is of another epoch or older than the removals remembered: at
+//! the beginning, or later because more was removed at once than is remembered.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -124,6 +125,13 @@ impl Feed {
             });
             let (filled, cursor) = filled.await?;
             self.cursor = cursor;
+            let filled = match filled {
+                Fill::Part(filled) => filled,
+                Fill::Forgotten(state) => {
+                    self.step = Some(self.begin_snapshot(state));
+                    continue;
+                }
+            };
             self.step = (!filled.last).then_some(Step { first: false, removed: filled.removed, ..step });
             if filled.last {
                 self.cursor.base = step.target;
@@ -160,10 +168,19 @@ impl Feed {
         }
         let resumed =
             from.filter(|from| from.epoch == state.epoch && (state.floor..=target).contains(&from.sequence));
-        let base = resumed.map_or(0, |from| from.sequence);
+        let Some(Position { sequence: base, .. }) = resumed else {
+            return Ok(self.begin_snapshot(state));
+        };
         self.cursor.base = base;
         self.cursor.told = base;
-        Ok(Step { target, snapshot: resumed.is_none(), first: true, removed: base })
+        Ok(Step { target, snapshot: false, first: true, removed: base })
+    }
+
+    fn begin_snapshot(&mut self, state: State) -> Step {
+        self.cursor.base = 0;
+        self.cursor.told = 0;
+        self.cursor.sent.clear();
+        Step { target: state.sequence, snapshot: true, first: true, removed: 0 }
     }
 
     fn begin_live(&mut self) -> Step {
@@ -230,6 +247,12 @@ impl Cursor {
     }
 }
 
+enum Fill {
+    Part(Filled),
+    /// Removals that were not sent are not remembered any more: only a snapshot tells of them.
+    Forgotten(State),
+}
+
 /// As much of a step as fits into one batch.
 struct Filled {
     changes: Vec<Change>,
@@ -238,12 +261,13 @@ struct Filled {
     removed: u64,
 }
 
-fn fill(
-    connection: &Connection,
-    epoch: u64,
-    cursor: &mut Cursor,
-    step: Step,
-) -> Result<Filled, CatalogError> {
+fn fill(connection: &Connection, epoch: u64, cursor: &mut Cursor, step: Step) -> Result<Fill, CatalogError> {
+    if !step.snapshot {
+        let state = State::load(connection)?.ok_or(CatalogError::Damaged)?;
+        if state.floor > step.removed {
+            return Ok(Fill::Forgotten(state));
+        }
+    }
     let mut changes = Vec::new();
     let mut bytes = 0;
     let grants = GrantRow::of_contact(connection, cursor.contact)?;
@@ -267,24 +291,24 @@ fn fill(
             for row in rows {
                 bytes += message_bytes(&row);
                 if bytes > ANSWER_BYTES && !changes.is_empty() {
-                    return Ok(Filled { changes, last: false, removed: step.removed });
+                    return Ok(Fill::Part(Filled { changes, last: false, removed: step.removed }));
                 }
                 *sent = row.sequence;
                 changes.push(Change::Put(row.entry(epoch, &share, Some(grant))));
             }
             if changes.len() >= limits::BATCH_CHANGES {
-                return Ok(Filled { changes, last: false, removed: step.removed });
+                return Ok(Fill::Part(Filled { changes, last: false, removed: step.removed }));
             }
         }
     }
     if step.snapshot {
-        return Ok(Filled { changes, last: true, removed: step.removed });
+        return Ok(Fill::Part(Filled { changes, last: true, removed: step.removed }));
     }
     let room = limits::BATCH_CHANGES.saturating_sub(changes.len());
     let (removals, last) = removals(connection, cursor.contact, step, room)?;
     let removed = removals.last().map_or(step.removed, |(sequence, _)| *sequence);
     changes.extend(removals.into_iter().map(|(_, id)| Change::Remove(id)));
-    Ok(Filled { changes, last, removed })
+    Ok(Fill::Part(Filled { changes, last, removed }))
 }
 
 /// Removals of a step that were not sent yet, in order, and whether these are all.

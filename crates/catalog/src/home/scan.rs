@@ -60,6 +60,7 @@ fn find_root(core: &Core, share: &mut Share, work: &mut Work) -> Result<Option<R
     let Some(root) = found.filter(|root| root.follows(&share.origin)) else {
         if share.available {
             let share = share.share;
+            core.watcher.unwatch(share);
             core.change_blocking(move |change| change.set_available(share, false))?;
         }
         return Ok(None);
@@ -69,6 +70,9 @@ fn find_root(core: &Core, share: &mut Share, work: &mut Work) -> Result<Option<R
         let number = share.share;
         core.change_blocking(move |change| change.set_origin(number, origin))?;
         share.origin = origin;
+        // Nothing tells of a folder above the root that went with what was watched.
+        core.watcher.unwatch(number);
+        work.scan_everything(share.root);
     }
     // It counts as available once it is known again.
     if !share.available && work.whole.is_none() {

@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use farhold_wire::{ContactId, Entry, EntryId, EntryKind, Name, Timestamp, Version};
+use farhold_wire::{ContactId, Entry, EntryId, EntryKind, Name, Timestamp, Version, limits};
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
 
 use super::disk::{Kind, Origin, Seen};
@@ -193,27 +193,32 @@ impl Row {
     }
 }
 
-/// The names that lead from a share's root to a row; `None` if there is no such row.
+/// The names that lead from a share's root to a row; `None` if there is no such row, or none that leads to the root
+/// through at most [`limits::DEPTH`] folders: folders that are moved while they are listed can stand in a circle until
+/// the next scan.
 pub(crate) fn place(connection: &Connection, row: i64) -> Result<Option<Vec<Name>>, CatalogError> {
     let mut statement = connection.prepare_cached(
         "WITH RECURSIVE up(row, depth) AS (
             VALUES (?1, 0)
             UNION ALL
-            SELECT e.parent, up.depth + 1 FROM up JOIN entries e ON e.row = up.row WHERE e.parent IS NOT NULL
+            SELECT e.parent, up.depth + 1 FROM up JOIN entries e ON e.row = up.row WHERE e.parent IS NOT NULL AND up.depth <= ?2
          ) SELECT e.name, e.parent FROM up JOIN entries e ON e.row = up.row ORDER BY up.depth DESC",
     )?;
-    let mut rows = statement.query([row])?;
+    let mut rows = statement.query((row, limits::DEPTH as i64))?;
     let mut names = Vec::new();
-    let mut found = false;
+    let mut from_root = false;
     while let Some(row) = rows.next()? {
-        found = true;
         let parent: Option<i64> = row.get(1)?;
-        // The root's own name is no part of the way.
-        if parent.is_some() {
+        if parent.is_none() {
+            // The root's own name is no part of the way.
+            from_root = true;
+        } else if from_root {
             names.push(Name::new(row.get::<_, Vec<u8>>(0)?).map_err(|_| damage())?);
+        } else {
+            return Ok(None);
         }
     }
-    Ok(found.then_some(names))
+    Ok(from_root.then_some(names))
 }
 
 /// A shared path.

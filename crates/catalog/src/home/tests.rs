@@ -2,7 +2,19 @@ use farhold_wire::limits;
 
 use super::*;
 
+/// Long enough for anything that a test waits for, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 const ANNA: ContactId = ContactId([1; 16]);
+
+async fn until(what: impl AsyncFn() -> bool) {
+    let wait = async {
+        while !what().await {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, wait).await.expect("it never comes");
+}
 
 /// A home that shares `shared` below `folder` with Anna, scanned.
 async fn home(folder: &Path) -> (Home, ShareInfo) {
@@ -10,9 +22,7 @@ async fn home(folder: &Path) -> (Home, ShareInfo) {
     let config = HomeConfig { folder: folder.join("own"), refused: Vec::new() };
     let home = Home::open(config, CancellationToken::new()).await.unwrap();
     let share = home.share(&folder.join("shared"), &[ANNA], None, false).await.unwrap();
-    while home.roots(ANNA).await.unwrap().is_empty() {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until(async || !home.roots(ANNA).await.unwrap().is_empty()).await;
     (home, share)
 }
 
@@ -30,14 +40,40 @@ async fn what_was_not_notified_is_found_by_a_scan_of_everything() {
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(home.shares().await.unwrap()[0].entries, before);
     signal.mark_everything();
-    while home.shares().await.unwrap()[0].entries == before {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until(async || home.shares().await.unwrap()[0].entries != before).await;
     assert_eq!(home.entry(ANNA, share.root).await.unwrap().unwrap().entry.name.as_bytes(), b"shared");
 }
 
 fn signal_share(home: &Home) -> i64 {
     *home.core.signals().keys().next().unwrap()
+}
+
+#[tokio::test]
+async fn folders_recorded_in_a_circle_hang_nothing_and_are_found_where_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(folder.path().join("shared/a")).unwrap();
+    std::fs::create_dir_all(folder.path().join("shared/b")).unwrap();
+    let (home, share) = home(folder.path()).await;
+    let circle = |connection: &mut rusqlite::Connection| {
+        Ok(connection.execute_batch(
+            "UPDATE entries SET parent = (SELECT row FROM entries WHERE name = x'62') WHERE name = x'61';
+             UPDATE entries SET parent = (SELECT row FROM entries WHERE name = x'61') WHERE name = x'62';",
+        )?)
+    };
+    home.core.store.write(circle).await.unwrap();
+    assert!(home.children(share.root).await.unwrap().is_empty());
+    home.core.signal(signal_share(&home)).unwrap().mark_everything();
+    until(async || home.children(share.root).await.unwrap().len() == 2).await;
+}
+
+#[test]
+fn a_path_that_is_not_there_yet_is_known_as_it_will_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    std::fs::create_dir(folder.join("real")).unwrap();
+    std::os::unix::fs::symlink("real", folder.join("link")).unwrap();
+    assert_eq!(canonical(folder.join("link/own/cache")), folder.join("real/own/cache"));
+    assert_eq!(canonical(folder.join("link")), folder.join("real"));
 }
 
 #[tokio::test]
@@ -64,9 +100,7 @@ async fn files_are_kept_open_between_reads_and_closed_soon_after() {
         assert!(parts.iter().all(Result::is_ok));
     }
     assert_eq!(home.core.files.count(), 1);
-    while home.core.files.count() > 0 {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until(async || home.core.files.count() == 0).await;
 }
 
 #[tokio::test]

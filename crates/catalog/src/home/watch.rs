@@ -83,10 +83,16 @@ impl Watcher {
 
     /// Ends everything about a share. Blocks.
     pub(crate) fn remove(&self, share: i64) {
+        lock(&self.watched).signals.remove(&share);
+        self.unwatch(share);
+    }
+
+    /// Ends the watches of a share whose paths may lead to other folders by now. They are watched again as they are
+    /// scanned. Blocks.
+    pub(crate) fn unwatch(&self, share: i64) {
         let mut alone = Vec::new();
         {
             let mut watched = lock(&self.watched);
-            watched.signals.remove(&share);
             watched.folders.retain(|path, targets| {
                 targets.retain(|target| target.0 != share);
                 if targets.is_empty() {

@@ -326,7 +326,7 @@ async fn batches_that_do_not_follow_are_refused() {
 async fn a_batch_over_the_limit_changes_nothing() {
     let folder_of_test = tempfile::tempdir().unwrap();
     let path = folder_of_test.path().join("peer.db");
-    let replica = Replica::open_with_limit(&path, 3).await.unwrap();
+    let replica = Replica::open_with_limits(&path, Limits { entries: 3, bytes: u64::MAX }).await.unwrap();
     replica.apply(snapshot(1, vec![folder(1, None, "top"), file(2, Some(1), "a")])).await.unwrap();
     let over = puts(2, vec![file(3, Some(1), "b"), file(4, Some(1), "c")]);
     assert!(matches!(replica.apply(over).await, Err(ReplicaError::TooManyEntries(3))));
@@ -340,6 +340,35 @@ async fn a_batch_over_the_limit_changes_nothing() {
         Change::Put(file(4, Some(1), "c")),
     ];
     replica.apply(batch(2, changes)).await.unwrap();
+}
+
+#[tokio::test]
+async fn long_names_and_targets_fill_no_more_than_the_bytes_of_a_contact() {
+    const BYTES: u64 = 4 << 20;
+    let folder_of_test = tempfile::tempdir().unwrap();
+    let path = folder_of_test.path().join("peer.db");
+    let replica = Replica::open_with_limits(&path, Limits { entries: u64::MAX, bytes: BYTES }).await.unwrap();
+    replica.apply(snapshot(1, vec![folder(1, None, "top")])).await.unwrap();
+    let target = "t".repeat(limits::LINK_TARGET_BYTES);
+    let long = |number: u32| {
+        let kind = EntryKind::Symlink { target: Some(target.clone().into()) };
+        Entry { kind, ..file(number, Some(1), &format!("{number:0255}")) }
+    };
+    let mut held = 2..2;
+    let refusal = loop {
+        let next = held.end..held.end + 100;
+        match replica.apply(puts(2, next.clone().map(long).collect())).await {
+            Ok(_) => held.end = next.end,
+            Err(error) => break error,
+        }
+        assert!(u64::from(held.end) * (limits::LINK_TARGET_BYTES as u64) < BYTES);
+    };
+    assert!(matches!(refusal, ReplicaError::TooLarge(BYTES)));
+    assert_eq!(replica.children(id(1)).await.unwrap().entries.len(), held.len());
+    // What is removed makes room.
+    let gone = held.clone().take(200).map(|number| Change::Remove(id(number))).collect();
+    replica.apply(batch(3, gone)).await.unwrap();
+    replica.apply(puts(3, (held.end..held.end + 100).map(long).collect())).await.unwrap();
 }
 
 #[tokio::test]
@@ -465,11 +494,8 @@ impl Mirror {
                 self.0.insert(id, to);
             }
             TreeEvent::Removed { id, .. } => {
-                let mut gone = vec![id];
-                while let Some(top) = gone.pop() {
-                    self.0.remove(&top);
-                    gone.extend(self.0.iter().filter(|(_, place)| place.0 == Some(top)).map(|(id, _)| *id));
-                }
+                // What is below a folder stays below it if it comes back, and is not told of again.
+                self.0.remove(&id);
             }
             TreeEvent::Content { .. } | TreeEvent::Attributes { .. } => {}
         }

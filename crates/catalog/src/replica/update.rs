@@ -3,6 +3,7 @@
 use farhold_wire::{Batch, Change, Entry, EntryId, EntryKind};
 use rusqlite::{Connection, Transaction};
 
+use super::Limits;
 use super::difference::Difference;
 use super::schema::{Held, State};
 use crate::{CatalogError, ReplicaError, TreeEvent};
@@ -15,20 +16,33 @@ const GONE_REPORTED: i64 = 65_536;
 pub(crate) struct Update<'a> {
     connection: &'a Connection,
     state: State,
-    most: u64,
+    limits: Limits,
     difference: Difference,
 }
 
 impl<'a> Update<'a> {
-    pub(crate) fn begin(transaction: &'a Transaction<'_>, most: u64) -> Result<Self, CatalogError> {
+    pub(crate) fn begin(transaction: &'a Transaction<'_>, limits: Limits) -> Result<Self, CatalogError> {
         let state = State::load(transaction)?;
-        Ok(Self { connection: transaction, state, most, difference: Difference::default() })
+        Ok(Self { connection: transaction, state, limits, difference: Difference::default() })
     }
 
     /// What changed, and where the replica stands once the transaction is committed.
     pub(crate) fn finish(self) -> Result<(Vec<TreeEvent>, State), CatalogError> {
         self.state.save(self.connection)?;
         Ok((self.difference.events(self.connection)?, self.state))
+    }
+
+    /// To be called at the end: batches are small beside the limit, so what is beyond it is a part of one batch.
+    pub(crate) fn check_size(&self) -> Result<(), ReplicaError> {
+        let number = |pragma: &str| {
+            let number = self.connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
+            number.map(i64::cast_unsigned).map_err(CatalogError::from)
+        };
+        let pages = number("page_count")?.saturating_sub(number("freelist_count")?);
+        if pages.saturating_mul(number("page_size")?) > self.limits.bytes {
+            return Err(ReplicaError::TooLarge(self.limits.bytes));
+        }
+        Ok(())
     }
 
     pub(crate) fn apply(&mut self, batch: Batch) -> Result<(), ReplicaError> {
@@ -106,8 +120,8 @@ impl<'a> Update<'a> {
     }
 
     fn count_new(&mut self) -> Result<(), ReplicaError> {
-        if self.state.entries >= self.most {
-            return Err(ReplicaError::TooManyEntries(self.most));
+        if self.state.entries >= self.limits.entries {
+            return Err(ReplicaError::TooManyEntries(self.limits.entries));
         }
         self.state.entries += 1;
         Ok(())

@@ -72,6 +72,27 @@ async fn a_position_that_was_never_given_gets_a_snapshot() {
 }
 
 #[tokio::test]
+async fn more_removals_at_once_than_are_remembered_bring_a_snapshot_to_who_is_connected() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = home(&folder).await;
+    let mut changes = home.changes(ANNA, None);
+    assert!(changes.next().await.unwrap().unwrap().snapshot_end);
+    let bury = |change: &mut super::super::change::Change<'_>| {
+        (0..100_010).try_for_each(|_| change.bury(EntryId([0; 16]), 1, Some(ANNA)))?;
+        change.prune()
+    };
+    home.core.change(bury).await.unwrap();
+    let batch = changes.next().await.unwrap().unwrap();
+    assert!(batch.snapshot_begin && batch.snapshot_end);
+    assert_eq!(batch.position.sequence, 100_010);
+    // And goes on as before.
+    home.core.change(|change| change.bury(EntryId([1; 16]), 1, Some(ANNA))).await.unwrap();
+    let batch = changes.next().await.unwrap().unwrap();
+    assert_eq!(batch.changes, [Change::Remove(EntryId([1; 16]))]);
+    assert_eq!((batch.position.sequence, batch.snapshot_begin), (100_011, false));
+}
+
+#[tokio::test]
 async fn removals_beyond_those_remembered_are_forgotten() {
     let folder = tempfile::tempdir().unwrap();
     let home = home(&folder).await;
