@@ -15,6 +15,9 @@ use crate::CatalogError;
 /// How long a name that the catalog does not know waits for the scan of its folder.
 const SCAN: Duration = Duration::from_secs(2);
 
+/// In place of a share's number: the catalog's own folder. Numbers of shares begin with 1.
+const OWN: i64 = 0;
+
 fn located(connection: &Connection, id: EntryId) -> Result<(Row, Share, Vec<Name>), CatalogError> {
     let row = Row::find(connection, id)?.ok_or(CatalogError::NotFound)?;
     let share = Share::find(connection, row.share)?.ok_or(CatalogError::NotFound)?;
@@ -93,8 +96,8 @@ pub(crate) async fn child(
     }
     let signal = core.signal(share.share);
     let on_disk =
-        core.tasks.spawn_blocking(move || open_root(&share).is_some_and(|root| root.stat(&names).is_ok()));
-    if !on_disk.await.map_err(|_| CatalogError::Closed)? {
+        blocking(core, share.share, move || open_root(&share).is_some_and(|root| root.stat(&names).is_ok()));
+    if !on_disk.await? {
         return Ok(None);
     }
     tracing::debug!(name = %wanted, "a name is on the disk before its folder was scanned");
@@ -133,7 +136,7 @@ async fn on_disk<R: Send + 'static>(
     look: impl FnOnce(&super::disk::Root, &Row, &[Name]) -> std::io::Result<R> + Send + 'static,
 ) -> Result<R, CatalogError> {
     let (row, share, names) = core.store.read(move |connection| located(connection, id)).await?;
-    let work = core.tasks.spawn_blocking(move || {
+    let work = blocking(core, share.share, move || {
         let root = open_root(&share).ok_or(CatalogError::Unavailable)?;
         look(&root, &row, &names).map_err(|error| match cause(&error) {
             Cause::Gone => CatalogError::NotFound,
@@ -141,7 +144,21 @@ async fn on_disk<R: Send + 'static>(
             Cause::Failed => CatalogError::Disk(error),
         })
     });
-    work.await.map_err(|_| CatalogError::Closed)?
+    work.await?
+}
+
+/// Looks at a share's disk on a thread for that. A disk that does not answer holds some threads, never all.
+async fn blocking<R: Send + 'static>(
+    core: &Core,
+    share: i64,
+    look: impl FnOnce() -> R + Send + 'static,
+) -> Result<R, CatalogError> {
+    let turn = core.files.own_turn(share).await?;
+    let work = core.tasks.spawn_blocking(move || {
+        let _turn = turn;
+        look()
+    });
+    work.await.map_err(|_| CatalogError::Closed)
 }
 
 fn attributes_of(meta: &Meta) -> Attributes {
@@ -170,10 +187,9 @@ pub(crate) async fn space(core: &Core, contact: ContactId) -> Result<Space, Cata
             }
         })
         .await?;
-    let path = first.map_or_else(|| core.folder.clone(), |share| share.path);
-    let work = core.tasks.spawn_blocking(move || rustix::fs::statvfs(&path));
-    let room =
-        work.await.map_err(|_| CatalogError::Closed)?.map_err(|error| CatalogError::Disk(error.into()))?;
+    let (share, path) = first.map_or_else(|| (OWN, core.folder.clone()), |share| (share.share, share.path));
+    let room = blocking(core, share, move || rustix::fs::statvfs(&path)).await?;
+    let room = room.map_err(|error| CatalogError::Disk(error.into()))?;
     Ok(Space {
         total_bytes: room.f_blocks.saturating_mul(room.f_frsize),
         free_bytes: room.f_bavail.saturating_mul(room.f_frsize),

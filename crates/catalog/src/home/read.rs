@@ -21,7 +21,8 @@ use crate::CatalogError;
 
 /// Reads of the disk at once.
 const AT_ONCE: usize = 128;
-/// Reads of one share at once, so that a disk that does not answer takes a part of them only.
+/// Reads of one share at once, so that a disk that does not answer takes a part of them only. As many looks of my own
+/// side, beside them.
 const AT_ONCE_OF_SHARE: usize = 16;
 /// How often a read starts over because the file changed before anything was answered.
 const ATTEMPTS: usize = 4;
@@ -38,8 +39,22 @@ pub(crate) struct OpenFiles {
     files: Mutex<HashMap<EntryId, Opened>>,
     opened: Notify,
     at_once: Arc<Semaphore>,
-    shares: Mutex<HashMap<i64, Arc<Semaphore>>>,
+    shares: Mutex<HashMap<i64, Turns>>,
     contacts: Mutex<HashMap<ContactId, Arc<Semaphore>>>,
+}
+
+/// Who may use a share's disk now.
+#[derive(Debug, Clone)]
+struct Turns {
+    contacts: Arc<Semaphore>,
+    own: Arc<Semaphore>,
+}
+
+impl Turns {
+    fn new() -> Self {
+        let turns = || Arc::new(Semaphore::new(AT_ONCE_OF_SHARE));
+        Self { contacts: turns(), own: turns() }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -101,13 +116,18 @@ impl OpenFiles {
         lock(&self.files).remove(&id);
     }
 
-    /// Waits for the turn of a read of the disk.
+    fn turns(&self, share: i64) -> Turns {
+        lock(&self.shares).entry(share).or_insert_with(Turns::new).clone()
+    }
+
+    /// Waits for the turn of a look of my own side at the disk. Contacts who read do not hold it up.
+    pub(crate) async fn own_turn(&self, share: i64) -> Result<OwnedSemaphorePermit, CatalogError> {
+        self.turns(share).own.acquire_owned().await.map_err(|_| CatalogError::Closed)
+    }
+
+    /// Waits for the turn of a contact's read of the disk.
     async fn turn(&self, share: i64) -> Result<[OwnedSemaphorePermit; 2], ReadFailure> {
-        let of_share = lock(&self.shares)
-            .entry(share)
-            .or_insert_with(|| Arc::new(Semaphore::new(AT_ONCE_OF_SHARE)))
-            .clone();
-        let of_share = of_share.acquire_owned().await.map_err(|_| ReadFailure::Internal)?;
+        let of_share = self.turns(share).contacts.acquire_owned().await.map_err(|_| ReadFailure::Internal)?;
         let of_all = self.at_once.clone().acquire_owned().await.map_err(|_| ReadFailure::Internal)?;
         Ok([of_share, of_all])
     }

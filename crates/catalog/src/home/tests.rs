@@ -104,6 +104,27 @@ async fn files_are_kept_open_between_reads_and_closed_soon_after() {
 }
 
 #[tokio::test]
+async fn a_disk_that_does_not_answer_holds_some_threads_and_not_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let (home, share) = home(folder.path()).await;
+    // As if so many looks at the disk never came back.
+    let mut stuck = Vec::new();
+    let number = signal_share(&home);
+    while let Ok(turn) =
+        tokio::time::timeout(Duration::from_millis(50), home.core.files.own_turn(number)).await
+    {
+        stuck.push(turn.unwrap());
+        assert!(stuck.len() < 100);
+    }
+    let waiting = tokio::time::timeout(Duration::from_millis(50), home.attributes(share.root));
+    assert!(waiting.await.is_err());
+    // What the catalog knows is told all the same.
+    home.children(share.root).await.unwrap();
+    drop(stuck);
+    home.attributes(share.root).await.unwrap();
+}
+
+#[tokio::test]
 async fn nothing_works_after_closing_and_nothing_hangs() {
     let folder = tempfile::tempdir().unwrap();
     let (home, share) = home(folder.path()).await;
