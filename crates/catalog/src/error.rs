@@ -76,6 +76,9 @@ pub enum ReplicaError {
     /// More entries than a contact may have.
     #[error("the contact announces more than {0} entries")]
     TooManyEntries(u64),
+    /// More entries at the top level than a contact may have.
+    #[error("the contact shares more than {0} trees")]
+    TooManyRoots(u64),
     /// More bytes of names and link targets than a contact may have.
     #[error("the contact announces more than the {0} bytes that are kept for it")]
     TooLarge(u64),

@@ -61,6 +61,8 @@ pub struct Children {
 impl Replica {
     /// Entries that one contact may announce: about a gigabyte of database with names of usual lengths.
     const ENTRIES: u64 = 5_000_000;
+    /// Trees that one contact may share: the drive reads them all to answer in the contact's folder.
+    const ROOTS: u64 = 4096;
     /// Bytes that the database of one contact may take.
     const BYTES: u64 = 2 << 30;
 

@@ -224,6 +224,8 @@ fn connect(path: &Path, format: Format) -> Result<Connection, CatalogError> {
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(BUSY)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    // Holds for a new database only, and only before its first table.
+    connection.pragma_update(None, "auto_vacuum", "incremental")?;
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", if format.durable { "full" } else { "normal" })?;
     connection.pragma_update(None, "cache_size", -4096)?;
@@ -247,7 +249,17 @@ fn connect(path: &Path, format: Format) -> Result<Connection, CatalogError> {
         }
     }
     transaction.commit()?;
+    give_back(&connection)?;
     Ok(connection)
+}
+
+/// Gives back the room of what went since the last start, such as a large share.
+fn give_back(connection: &Connection) -> Result<(), CatalogError> {
+    let mut statement = connection.prepare("PRAGMA incremental_vacuum")?;
+    let mut pages = statement.query([])?;
+    // Each step frees one page.
+    while pages.next()?.is_some() {}
+    Ok(())
 }
 
 fn reader(path: &Path) -> Result<Connection, CatalogError> {

@@ -92,6 +92,7 @@ impl Follower {
                 Err(ReplicaError::OutOfOrder) => return Ended::OutOfOrder,
                 Err(
                     error @ (ReplicaError::TooManyEntries(_)
+                    | ReplicaError::TooManyRoots(_)
                     | ReplicaError::TooLarge(_)
                     | ReplicaError::Catalog(_)),
                 ) => return Ended::Refused(error),

@@ -343,6 +343,18 @@ async fn a_batch_over_the_limit_changes_nothing() {
 }
 
 #[tokio::test]
+async fn a_contact_shares_only_so_many_trees() {
+    let bench = Bench::new().await;
+    let mut roots =
+        (1..=u32::try_from(Replica::ROOTS).unwrap()).map(|number| folder(number, None, &format!("{number}")));
+    bench.replica.apply(snapshot(1, roots.by_ref().take(1000).collect())).await.unwrap();
+    bench.replica.apply(puts(2, roots.collect())).await.unwrap();
+    let over = puts(3, vec![folder(1_000_000, None, "one more")]);
+    assert!(matches!(bench.replica.apply(over).await, Err(ReplicaError::TooManyRoots(Replica::ROOTS))));
+    assert_eq!(bench.replica.position().map(|position| position.sequence), Some(2));
+}
+
+#[tokio::test]
 async fn long_names_and_targets_fill_no_more_than_the_bytes_of_a_contact() {
     const BYTES: u64 = 4 << 20;
     let folder_of_test = tempfile::tempdir().unwrap();

@@ -6,7 +6,7 @@ use rusqlite::{Connection, Transaction};
 use super::Limits;
 use super::difference::Difference;
 use super::schema::{Held, State};
-use crate::{CatalogError, ReplicaError, TreeEvent};
+use crate::{CatalogError, Replica, ReplicaError, TreeEvent};
 
 /// Most names that the end of a snapshot reports as removed. What it removes beyond is removed all the same, and
 /// whoever caches names notices at the end of their time to live.
@@ -32,8 +32,16 @@ impl<'a> Update<'a> {
         Ok((self.difference.events(self.connection)?, self.state))
     }
 
-    /// To be called at the end: batches are small beside the limit, so what is beyond it is a part of one batch.
+    /// To be called at the end: batches are small beside the limits, so what is beyond them is a part of one batch.
     pub(crate) fn check_size(&self) -> Result<(), ReplicaError> {
+        let roots = self
+            .connection
+            .prepare_cached("SELECT count(*) FROM entries WHERE parent = x''")
+            .and_then(|mut statement| statement.query_row([], |row| row.get::<_, i64>(0)))
+            .map_err(CatalogError::from)?;
+        if roots.cast_unsigned() > Replica::ROOTS {
+            return Err(ReplicaError::TooManyRoots(Replica::ROOTS));
+        }
         let number = |pragma: &str| {
             let number = self.connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
             number.map(i64::cast_unsigned).map_err(CatalogError::from)

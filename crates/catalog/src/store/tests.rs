@@ -46,6 +46,22 @@ async fn a_store_dropped_without_close_keeps_its_commits() {
     assert_eq!(count(&copied).unwrap(), 1);
 }
 
+#[tokio::test]
+async fn what_went_gives_its_room_back_at_the_next_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let size = || std::fs::metadata(&path).unwrap().len();
+    let (store, _) = Store::open(&path, FORMAT).unwrap();
+    let fill = "INSERT INTO t WITH RECURSIVE n(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM n LIMIT 100000) SELECT x FROM n";
+    store.write(move |connection| Ok(connection.execute(fill, [])?)).await.unwrap();
+    store.write(|connection| Ok(connection.execute("DELETE FROM t", [])?)).await.unwrap();
+    store.close().await;
+    let full = size();
+    let (store, _) = Store::open(&path, FORMAT).unwrap();
+    store.close().await;
+    assert!(size() < full / 10, "{full} bytes became {}", size());
+}
+
 #[test]
 fn what_is_no_database_is_set_aside_and_kept() {
     let folder = tempfile::tempdir().unwrap();
