@@ -13,6 +13,8 @@ cargo build --locked --bin farhold --bin farhold-relay
 # Tests keep everything below one folder, so that what they leave behind is seen.
 TMPDIR=$(mktemp -d)
 export TMPDIR
+# Some tests act as another user.
+chmod 1777 "$TMPDIR"
 log=$(mktemp)
 end() {
     while read -r mount; do
