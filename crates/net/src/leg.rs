@@ -220,3 +220,6 @@ impl Leg {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

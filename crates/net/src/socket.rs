@@ -109,3 +109,23 @@ pub(crate) async fn connect_host(host: &str, port: u16) -> io::Result<TcpStream>
     }
     Err(last)
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_host_is_reached_at_whichever_address_answers() {
+        for at in ["127.0.0.1:0", "[::1]:0"] {
+            // A machine without IPv6 has one address to try.
+            let Ok(listener) = TcpListener::bind(at).await else { continue };
+            let address = listener.local_addr().unwrap();
+            let host = if address.is_ipv6() { "::1" } else { "localhost" };
+            assert_eq!(connect_host(host, address.port()).await.unwrap().peer_addr().unwrap(), address);
+        }
+        let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+        assert!(connect_host("localhost", closed.port()).await.is_err());
+    }
+}

@@ -72,3 +72,54 @@ impl Drop for Expected {
         self.tickets.lock().remove(&self.ticket);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::testing::sockets;
+
+    fn ticket(byte: u8) -> Ticket {
+        let mut opening = [byte; OPENING_BYTES];
+        opening[0] = farhold_secure::lane::LANE_VERSION;
+        Ticket::of(&opening).unwrap()
+    }
+
+    async fn arrive(waiting: oneshot::Sender<Arrival>) {
+        let [socket, _] = sockets().await;
+        let arrival = Arrival { socket, opening: [0; OPENING_BYTES], received: BytesMut::new() };
+        waiting.send(arrival).unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_ticket_is_good_once_and_only_while_somebody_waits() {
+        let tickets = Arc::new(Tickets::default());
+        let mut expected = tickets.expect(ticket(1));
+        let unexpected = tickets.expect(ticket(2));
+        arrive(tickets.claim(ticket(1)).await).await;
+        assert!(expected.arrival().await.is_some());
+        drop(unexpected);
+        for used in [1, 2, 3] {
+            let claim = tickets.claim(ticket(used));
+            assert!(timeout(Duration::from_millis(50), claim).await.is_err(), "{used}");
+        }
+        assert!(tickets.lock().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_is_faster_than_the_message_waits_for_it() {
+        let tickets = Arc::new(Tickets::default());
+        let early = tokio::spawn({
+            let tickets = Arc::clone(&tickets);
+            async move { arrive(tickets.claim(ticket(1)).await).await }
+        });
+        tokio::task::yield_now().await;
+        drop(tickets.expect(ticket(2)));
+        let mut expected = tickets.expect(ticket(1));
+        assert!(timeout(Duration::from_secs(5), expected.arrival()).await.unwrap().is_some());
+        early.await.unwrap();
+    }
+}

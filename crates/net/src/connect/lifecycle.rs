@@ -34,6 +34,11 @@ const RETRY: Duration = Duration::from_secs(1);
 /// Leaves room for an attempt within 5 s of the network's return.
 const RETRY_MOST: Duration = Duration::from_secs(3);
 
+/// A session that is cut before this has never been of use.
+const YOUNG: Duration = Duration::from_secs(3);
+/// How long to wait then, at most, for each time in a row.
+const CHANCE: Duration = Duration::from_millis(100);
+
 /// Random bytes of a post; those of both sides make the bridge tokens.
 pub(crate) type Nonce = [u8; 16];
 
@@ -151,6 +156,7 @@ enum Link {
 struct Session {
     id: SessionId,
     path: Path,
+    since: Instant,
     /// Number of its nomination.
     nominated: u64,
     /// Newest attempt of the other side when the session began, if it is known.
@@ -193,6 +199,8 @@ pub(crate) struct Lifecycle {
     attempt: Option<Attempt>,
     retry: Option<Instant>,
     failures: u32,
+    /// How many sessions in a row ended soon after they began.
+    young: u32,
     effects: VecDeque<Effect>,
     posted: Option<MyPost>,
     last_dial: u64,
@@ -215,6 +223,7 @@ impl Lifecycle {
             attempt: None,
             retry: None,
             failures: 0,
+            young: 0,
             effects: VecDeque::new(),
             posted: None,
             last_dial: 0,
@@ -356,8 +365,13 @@ impl Lifecycle {
             }
             SessionEvent::Silent => self.silent(at),
             SessionEvent::Alive => {
-                if silent.take().is_some() {
-                    self.drop_attempt();
+                let path = session.path;
+                if silent.take().is_some()
+                    && let Some(attempt) = &mut self.attempt
+                {
+                    attempt.race.only_above(path);
+                    attempt.ends = at.now + ATTEMPT;
+                    attempt.pair = None;
                 }
             }
             SessionEvent::Closed if self.refuses => self.end(OfflineReason::PeerDisconnected, None),
@@ -366,11 +380,19 @@ impl Lifecycle {
                 let since = silent.map_or(at.now, |interruption| interruption.since);
                 let until = (at.now + CLOSED_GRACE)
                     .min(silent.map_or(at.now + CLOSED_GRACE, |interruption| interruption.until));
-                let path = session.path;
+                let Session { path, since: begun, .. } = *session;
                 self.effects.push_back(Effect::End(id, None));
                 let reason = OfflineReason::Closed;
                 self.link = Link::Cut { interruption: Interruption { since, until, reason, path } };
-                self.start_own(false, at);
+                if at.now >= begun + YOUNG {
+                    self.young = 0;
+                    self.start_own(false, at);
+                } else {
+                    // Each side may be undoing what the other does; a moment of chance ends that.
+                    self.young = self.young.saturating_add(1);
+                    let most = CHANCE.saturating_mul(self.young.min(10));
+                    self.retry = Some(at.now + most * u32::from(at.fresh[0]) / 256);
+                }
             }
             SessionEvent::Goodbye(goodbye) => {
                 let reason = match goodbye {

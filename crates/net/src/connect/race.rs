@@ -117,6 +117,18 @@ impl Race {
         }
     }
 
+    /// The race is open to all again, and what waited for its turn has it. Legs under way go on: the other side may have
+    /// taken one of them already.
+    pub(crate) fn reopen(&mut self, now: Instant) {
+        self.above = None;
+        for direct in &mut self.directs {
+            if matches!(direct.dialling, Dialling::From(_)) {
+                direct.dialling = Dialling::From(now);
+                direct.failures = 0;
+            }
+        }
+    }
+
     /// A session stands on such a path: only better legs go on.
     pub(crate) fn only_above(&mut self, path: Path) {
         self.above = Some(path);

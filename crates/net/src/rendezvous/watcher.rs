@@ -17,7 +17,8 @@ use crate::clock;
 const GATHER: Duration = Duration::from_millis(20);
 /// Before a watch that the relay refused is asked for again.
 const REFUSED_PAUSE: Duration = Duration::from_secs(5);
-const HOUR_MILLISECONDS: u64 = 3_600_000;
+/// How often the clock is looked at: a machine that slept has missed hours that a timer would have waited for.
+const CLOCK_EVERY: Duration = Duration::from_secs(10);
 
 /// Watches until cancelled.
 pub(super) async fn watch(relay: Arc<Relay>) {
@@ -50,8 +51,8 @@ async fn watch_on(relay: &Relay) {
 async fn watch_link(relay: &Relay, link: &Link) {
     let mut current = None;
     loop {
-        let now = clock::unix_milliseconds();
-        let tokens = relay.tokens(Hour::of(now));
+        let hour = now();
+        let tokens = relay.tokens(hour);
         let opened = match link.call(link.client.watch(tokens.keys())).await {
             Ok(watch) => watch,
             Err(CallError::Broken(_)) => return,
@@ -64,10 +65,9 @@ async fn watch_link(relay: &Relay, link: &Link) {
         // Only now the one before ends.
         let watch = current.insert(opened);
         begin(relay, &tokens);
-        let until_hour = Duration::from_millis(HOUR_MILLISECONDS - now % HOUR_MILLISECONDS);
         let ended = tokio::select! {
             () = relay.changed.notified() => false,
-            () = sleep(until_hour) => false,
+            () = another_than(hour) => false,
             () = take_events(relay, watch, &tokens) => true,
         };
         if ended {
@@ -85,6 +85,17 @@ async fn take_events(relay: &Relay, watch: &mut Watch, tokens: &HashMap<Token, S
         if let Some(mailbox) = tokens.get(&token).and_then(|id| registry.mailboxes.get_mut(id)) {
             mailbox.take(token, &blobs);
         }
+    }
+}
+
+fn now() -> Hour {
+    Hour::of(clock::unix_milliseconds())
+}
+
+/// Returns in another hour.
+async fn another_than(hour: Hour) {
+    while now() == hour {
+        sleep(CLOCK_EVERY).await;
     }
 }
 

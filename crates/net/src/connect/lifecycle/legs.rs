@@ -73,7 +73,10 @@ impl Lifecycle {
             path: leg.path,
             number: self.number,
         });
-        self.link = Link::Up { session: Session { id, path: leg.path, nominated, theirs }, silent: None };
+        self.link = Link::Up {
+            session: Session { id, path: leg.path, since: at.now, nominated, theirs },
+            silent: None,
+        };
         self.failures = 0;
         self.retry = None;
         if leg.path == Path::Lan {

@@ -42,7 +42,6 @@ impl Lifecycle {
         }
         self.failures = 0;
         let shown = self.attempt.as_ref().is_some_and(|attempt| attempt.shown);
-        self.drop_attempt();
         self.start_own(shown, at);
     }
 
@@ -69,14 +68,18 @@ impl Lifecycle {
         self.number
     }
 
+    /// Starts an attempt, or the one under way anew.
     fn start(&mut self, shown: bool, at: &Moment) {
-        self.drop_attempt();
-        let mut race = Race::new(at.now);
-        if let Some(post) = &self.post {
-            race.set_candidates(&post.candidates, at.now);
-        }
-        self.attempt =
-            Some(Attempt { race, ends: at.now + ATTEMPT, renew: at.now + RENEW, shown, pair: None });
+        let (ends, renew) = (at.now + ATTEMPT, at.now + RENEW);
+        let race = match self.attempt.take() {
+            Some(Attempt { mut race, .. }) => {
+                race.unbridge();
+                race.reopen(at.now);
+                race
+            }
+            None => Race::new(at.now),
+        };
+        self.attempt = Some(Attempt { race, ends, renew, shown, pair: None });
     }
 
     fn renew(&mut self, at: &Moment) {
@@ -165,13 +168,21 @@ impl Lifecycle {
             && (!self.healthy() || doubtful)
         {
             self.joined = post.attempt;
-            match &mut self.attempt {
-                Some(attempt) if !doubtful => attempt.ends = at.now + ATTEMPT,
-                Some(_) | None => self.start(true, at),
-            }
             self.retry = None;
+            match &mut self.attempt {
+                // The leg through the bridge follows the nonces.
+                Some(attempt) => {
+                    attempt.ends = at.now + ATTEMPT;
+                    attempt.race.reopen(at.now);
+                }
+                None => self.start(true, at),
+            }
         }
-        if self.attempt.is_none() && self.wanting() && self.retry.is_none_or(|due| at.now >= due) {
+        let due = match self.retry {
+            Some(due) => at.now >= due,
+            None => self.attempt.is_none(),
+        };
+        if due && self.wanting() {
             self.start_own(false, at);
         }
     }
