@@ -10,30 +10,34 @@ scripts/lint.sh
 # The whole-system tests start these as programs.
 cargo build --locked --bin farhold --bin farhold-relay
 
-# Tests keep everything below one folder, so that what they leave behind is seen.
+# Tests keep their files below one folder, which goes at the end whatever happened.
 TMPDIR=$(mktemp -d)
 export TMPDIR
 # Some tests act as another user.
 chmod 1777 "$TMPDIR"
 log=$(mktemp)
-end() {
-    while read -r mount; do
-        umount -l "$mount" || true
-    done < <(awk -v folder="$TMPDIR/" 'index($2, folder) == 1 { print $2 }' /proc/self/mounts)
-    rm -rf "$TMPDIR"
-}
-trap end EXIT
+trap 'rm -rf "$TMPDIR"' EXIT
 
 status=0
 cargo test --locked --workspace --no-fail-fast 2>&1 | tee "$log" || status=$?
 
-mounts=$(grep -c " $TMPDIR/" /proc/self/mounts || true)
-files=$(find "$TMPDIR" -mindepth 1 -maxdepth 1 ! -path "$log" | wc -l)
-if [ "$mounts" != 0 ] || [ "$files" != 0 ]; then
-    echo "test: left behind: $mounts mounts, $files files or folders:" >&2
-    find "$TMPDIR" -mindepth 1 -maxdepth 3 ! -path "$log" | head -20 >&2
+# What outlives its test is a failure, and ended here.
+while read -r mount; do
+    echo "test: left mounted: $mount" >&2
+    umount -l "$mount" || true
     status=1
-fi
+done < <(awk -v folder="$TMPDIR/" 'index($2, folder) == 1 { print $2 }' /proc/self/mounts)
+for process in /proc/[0-9]*; do
+    program=$(readlink "$process/exe" 2>/dev/null) || continue
+    case "$program" in
+    "${CARGO_TARGET_DIR:-$PWD/target}"/*)
+        echo "test: left running: $program (${process#/proc/})" >&2
+        kill -9 "${process#/proc/}" || true
+        status=1
+        ;;
+    esac
+done
+
 awk '/^test result:/ { passed += $4; failed += $6; skipped += $8 }
      END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped }' "$log"
 exit "$status"
