@@ -16,7 +16,7 @@ export TMPDIR
 # Some tests act as another user.
 chmod 1777 "$TMPDIR"
 log=$(mktemp)
-trap 'rm -rf "$TMPDIR"' EXIT
+trap 'rm -rf --one-file-system "$TMPDIR"' EXIT
 
 status=0
 cargo test --locked --workspace --no-fail-fast 2>&1 | tee "$log" || status=$?
