@@ -28,7 +28,7 @@ use crate::state::{ContactState, RelayState};
 /// Events that nobody has taken yet.
 const EVENTS: usize = 16;
 
-/// All contacts of this program. Cheap to clone; ends with [`Net::stop`] or the token given at its start.
+/// All contacts of this program. Cheap to clone; ends with [`Net::stop`], the token given at its start or its last clone.
 #[derive(Debug, Clone)]
 pub struct Net {
     inner: Arc<Inner>,
@@ -39,6 +39,12 @@ struct Inner {
     shared: Arc<Shared>,
     listening: Option<SocketAddr>,
     contacts: Mutex<Contacts>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.shared.cancel.cancel();
+    }
 }
 
 #[derive(Debug, Default)]

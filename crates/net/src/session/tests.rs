@@ -1,7 +1,8 @@
 //! One end is a session, the other is whoever says what it likes on the control lane.
 
+use farhold_secure::exchange::{EXCHANGE_EVERY, Exchange};
 use farhold_wire::{ContactId, LaneClass};
-use tokio::time::timeout;
+use tokio::time::{Instant, advance, timeout};
 
 use super::*;
 use crate::control::{ControlChannel, ControlError};
@@ -11,6 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 struct Other {
     channel: ControlChannel,
+    exchange: Exchange,
     session: Session,
     reports: mpsc::Receiver<(SessionId, SessionEvent)>,
     tracker: TaskTracker,
@@ -38,7 +40,8 @@ impl Other {
             cancel: CancellationToken::new(),
         };
         let session = Session::start(setup, &tracker);
-        let mut other = Self { channel: zero.channel, session, reports: report_receiver, tracker };
+        let (channel, exchange) = (zero.channel, zero.exchange);
+        let mut other = Self { channel, exchange, session, reports: report_receiver, tracker };
         assert_eq!(other.hear().await, Message::Attempt(5));
         other
     }
@@ -148,6 +151,29 @@ async fn who_asks_and_does_not_listen_is_cut() {
     };
     timeout(PATIENCE, flood).await.expect("the connection is closed");
     assert_eq!(other.report().await, SessionEvent::Closed);
+    other.nothing_left().await;
+}
+
+#[tokio::test]
+async fn an_exchange_renews_the_keys_of_both_sides() {
+    let mut other = Other::new().await;
+    tokio::time::pause();
+    advance(EXCHANGE_EVERY).await;
+    tokio::time::resume();
+    let offer = other.exchange.poll(Instant::now().into_std()).unwrap().expect("an exchange is due");
+    other.say(Message::ExchangeOffer(offer)).await;
+    let answer = loop {
+        if let Message::ExchangeAnswer(answer) = other.answer().await {
+            break answer;
+        }
+    };
+    let confirm = other.exchange.answered(&answer, Instant::now().into_std()).unwrap();
+    other.say(Message::ExchangeConfirm(confirm)).await;
+    let view = &mut other.session.view;
+    timeout(PATIENCE, view.wait_for(|view| view.epoch == 1)).await.unwrap().unwrap();
+    // Under the new keys.
+    other.say(Message::Ping(7)).await;
+    assert_eq!(other.answer().await, Message::Pong(7));
     other.nothing_left().await;
 }
 
