@@ -16,9 +16,6 @@ use crate::stream::RecordStream;
 /// 32 random bytes that one side contributes to a lane's keys.
 pub(crate) type LaneNonce = [u8; 32];
 
-/// Longest text that the other side may say, in bytes; what is longer is cut.
-const TEXT_BYTES: usize = 200;
-
 /// What the two sides say to each other about their session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Message {

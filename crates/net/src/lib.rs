@@ -36,6 +36,7 @@ pub mod state;
 mod stream;
 #[cfg(test)]
 mod testing;
+mod text;
 mod tickets;
 
 pub use config::{NetConfig, RelayAddress, SavedContact};

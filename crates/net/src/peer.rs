@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use farhold_wire::{
-    Batch, Entry, EntryId, LaneClass, Name, Position, ReadFailure, ReadHead, ReadRequest, WireError,
+    Batch, Entry, EntryId, EntryKind, LaneClass, Name, Position, ReadFailure, ReadHead, ReadRequest,
+    WireError,
 };
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
@@ -24,6 +25,9 @@ use crate::session::Calls;
 pub const CALL_DEADLINE: Duration = Duration::from_secs(26);
 /// Most entries of one folder that are taken from a contact.
 pub const LIST_ENTRIES: usize = 1 << 18;
+/// Most bytes of names and link targets of one folder that are taken from a contact: as many entries with the longest
+/// names fit.
+pub const LIST_TEXT_BYTES: usize = 64 << 20;
 
 /// Before a call is made again for which the contact had no place.
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
@@ -77,19 +81,9 @@ impl Peer {
         Ok(self.ask(call).await?.0)
     }
 
-    /// Everything in a folder, at most [`LIST_ENTRIES`].
+    /// Everything in a folder, at most [`LIST_ENTRIES`] and [`LIST_TEXT_BYTES`].
     pub async fn list(&self, parent: EntryId) -> Result<Vec<Entry>, PeerError> {
-        let call = move |client: PeerClient| async move {
-            let mut pages = client.list(parent).await?;
-            let mut entries = Vec::new();
-            while let Some(page) = pages.next().await {
-                entries.extend(page?);
-                if entries.len() > LIST_ENTRIES {
-                    return Err(WireError::TooLarge("folder").into());
-                }
-            }
-            Ok(entries)
-        };
+        let call = move |client: PeerClient| async move { whole(client.list(parent).await?).await };
         Ok(self.ask(call).await?.0)
     }
 
@@ -229,6 +223,35 @@ async fn lost(calls: &Calls, way: &mut watch::Receiver<Way>) -> Result<(), PeerE
     }
 }
 
+/// All entries of a listing.
+async fn whole(
+    mut pages: BoxStream<'static, Result<Vec<Entry>, CallError>>,
+) -> Result<Vec<Entry>, CallError> {
+    let mut entries = Vec::new();
+    let mut text_bytes = 0;
+    while let Some(page) = pages.next().await {
+        let page = page?;
+        if page.is_empty() {
+            return Err(WireError::Missing("entries of a page").into());
+        }
+        text_bytes += page.iter().map(text_length).sum::<usize>();
+        entries.extend(page);
+        if entries.len() > LIST_ENTRIES || text_bytes > LIST_TEXT_BYTES {
+            return Err(WireError::TooLarge("folder").into());
+        }
+    }
+    Ok(entries)
+}
+
+/// Bytes of an entry's name and link target.
+fn text_length(entry: &Entry) -> usize {
+    let target = match &entry.kind {
+        EntryKind::Symlink { target: Some(target) } => target.len(),
+        EntryKind::Symlink { target: None } | EntryKind::Folder | EntryKind::File { .. } => 0,
+    };
+    entry.name.as_bytes().len() + target
+}
+
 /// What is still to come of a read.
 struct Rest {
     peer: Peer,
@@ -278,5 +301,38 @@ impl Rest {
         }
         self.data = data;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use farhold_wire::limits;
+
+    use super::*;
+    use crate::calls::answer::tests::head;
+
+    async fn listed(pages: impl IntoIterator<Item = Vec<Entry>>) -> Result<usize, CallError> {
+        let pages: Vec<_> = pages.into_iter().map(Ok).collect();
+        whole(stream::iter(pages).boxed()).await.map(|entries| entries.len())
+    }
+
+    #[tokio::test]
+    async fn a_listing_has_bounds() {
+        let file = head(0).entry;
+        let target = Bytes::from(vec![b'a'; limits::LINK_TARGET_BYTES]);
+        let link = Entry { kind: EntryKind::Symlink { target: Some(target) }, ..file.clone() };
+        let too_large = Err(CallError::Protocol(WireError::TooLarge("folder")));
+        for (entry, most) in [(&link, LIST_TEXT_BYTES / text_length(&link)), (&file, LIST_ENTRIES)] {
+            let page = vec![entry.clone(); most];
+            assert_eq!(listed([page.clone()]).await, Ok(most));
+            assert_eq!(listed([page, vec![entry.clone()]]).await, too_large);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_page_is_not_empty_but_a_folder_may_be() {
+        assert_eq!(listed([]).await, Ok(0));
+        let empty = Err(CallError::Protocol(WireError::Missing("entries of a page")));
+        assert_eq!(listed([vec![head(0).entry], vec![]]).await, empty);
     }
 }

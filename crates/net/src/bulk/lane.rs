@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 
 use bytes::Buf;
 use farhold_wire::bulk::Frame;
-use farhold_wire::{LaneClass, ReadFailure, ReadPart, ReadRequest, WireError};
+use farhold_wire::{LaneClass, ReadFailure, ReadPart, ReadRequest, WireError, limits};
 use futures_util::stream::{AbortHandle, BoxStream, SelectAll, abortable};
 use futures_util::{StreamExt, stream};
 use tokio::sync::mpsc;
@@ -22,6 +22,10 @@ use super::pool::{BulkPool, Fetch, LaneShared, Part};
 use crate::calls::answer::AnswerCheck;
 use crate::calls::serving::Serving;
 use crate::stream::RecordStream;
+
+/// Requests of the contact without an end yet. Whoever keeps to [`limits::READS_AT_ONCE`] stays far below; above it they
+/// are refused, but a contact that does not read its refusals would make them pile up.
+const ANSWERING: usize = 2 * limits::READS_AT_ONCE;
 
 /// Why a bulk lane ended.
 #[derive(Debug, thiserror::Error)]
@@ -206,9 +210,13 @@ impl BulkLane {
 
     /// Starts to answer a request of the contact.
     fn serve(&mut self, id: u64, request: ReadRequest) -> Result<(), BulkError> {
+        let under_way = self.answering.len();
         let hash_map::Entry::Vacant(place) = self.answering.entry(id) else {
             return Err(WireError::Unknown("request id, used twice").into());
         };
+        if under_way >= ANSWERING {
+            return Err(WireError::TooLarge("number of requests under way").into());
+        }
         let (parts, handle) = abortable(self.serving.read(request, LaneClass::Bulk));
         place.insert(handle);
         let parts = parts.map(Some).chain(stream::once(std::future::ready(None)));

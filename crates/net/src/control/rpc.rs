@@ -9,7 +9,8 @@ use farhold_wire::proto::peer::pairing_step::Step;
 use farhold_wire::{WireError, limits};
 use prost::Message as _;
 
-use super::{Goodbye, Message, PairingStep, TEXT_BYTES};
+use super::{Goodbye, Message, PairingStep};
+use crate::text::printable;
 
 impl Message {
     /// The message with its length before it.
@@ -82,7 +83,7 @@ impl TryFrom<Wire> for Message {
         Ok(match message {
             Wire::Attempt(attempt) => Self::Attempt(attempt.number),
             Wire::Nominate(nominate) => Self::Nominate(nominate.number),
-            Wire::About(about) => Self::About { build: text(&about.build) },
+            Wire::About(about) => Self::About { build: printable(&about.build) },
             Wire::LaneOffer(offer) => Self::LaneOffer {
                 lane: offer.lane,
                 class: offer.class().try_into()?,
@@ -93,7 +94,7 @@ impl TryFrom<Wire> for Message {
                 Self::LaneAnswer { lane: answer.lane, nonce: array(&answer.nonce, "lane nonce")? }
             }
             Wire::LaneRefusal(refusal) => {
-                Self::LaneRefusal { lane: refusal.lane, reason: text(&refusal.reason) }
+                Self::LaneRefusal { lane: refusal.lane, reason: printable(&refusal.reason) }
             }
             Wire::ExchangeOffer(offer) => Self::ExchangeOffer(ExchangeOffer {
                 exchange: offer.exchange,
@@ -167,15 +168,4 @@ impl TryFrom<Step> for PairingStep {
 
 fn copy(bytes: &[u8]) -> Bytes {
     Bytes::copy_from_slice(bytes)
-}
-
-/// What the other side says, without what could upset a terminal or a log.
-fn text(said: &str) -> String {
-    let printable = said.chars().filter(|c| !c.is_control());
-    printable
-        .scan(0, |length, c| {
-            *length += c.len_utf8();
-            (*length <= TEXT_BYTES).then_some(c)
-        })
-        .collect()
 }

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::text::TEXT_BYTES;
 
 fn messages() -> Vec<Message> {
     vec![

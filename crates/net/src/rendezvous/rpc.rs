@@ -19,6 +19,7 @@ use tower::service_fn;
 use crate::config::RelayAddress;
 use crate::connect::lifecycle::Nonce;
 use crate::socket;
+use crate::text::printable;
 
 /// A ping this often keeps hops that cut idle connections after 120 s from ever seeing one.
 const PING_EVERY: Duration = Duration::from_secs(20);
@@ -37,6 +38,7 @@ pub(crate) enum CallError {
 
 impl From<Status> for CallError {
     fn from(status: Status) -> Self {
+        let said = printable(status.message());
         match status.code() {
             Code::Ok
             | Code::InvalidArgument
@@ -49,9 +51,9 @@ impl From<Status> for CallError {
             | Code::OutOfRange
             | Code::Unimplemented
             | Code::DataLoss
-            | Code::Unauthenticated => Self::Refused(status.message().to_owned()),
+            | Code::Unauthenticated => Self::Refused(said),
             Code::Cancelled | Code::Unknown | Code::DeadlineExceeded | Code::Internal | Code::Unavailable => {
-                Self::Broken(status.message().to_owned())
+                Self::Broken(said)
             }
         }
     }

@@ -25,9 +25,14 @@ struct Other {
 
 impl Other {
     async fn new() -> Self {
+        Self::with(Arc::new(Silent)).await
+    }
+
+    /// The other end of a lane that answers by that service.
+    async fn with(service: Arc<dyn crate::PeerService>) -> Self {
         let [ours, stream] = streams().await;
         let pool = BulkPool::new(Activity::new());
-        let serving = Serving::new(ContactId([1; 16]), Arc::new(Silent));
+        let serving = Serving::new(ContactId([1; 16]), service);
         let lane = tokio::spawn(BulkLane::new(ours, 4, Arc::clone(&pool), serving).run());
         Self { stream, reader: FrameReader::default(), pool, lane }
     }
@@ -170,6 +175,22 @@ async fn a_flood_of_requests_takes_the_places_there_are_and_no_more() {
 }
 
 #[tokio::test]
+async fn requests_of_a_contact_that_reads_no_answers_end_the_lane() {
+    let service = Arc::new(Whole(AtomicUsize::new(0)));
+    let mut other = Other::with(service).await;
+    // The first few answers fill all buffers on the way, so that no other has an end.
+    let flood = 4 * limits::READS_AT_ONCE as u64;
+    for id in 0..flood {
+        let (header, body) = Frame::Fetch(id, request(limits::READ_BYTES)).encode();
+        other.stream.seal(header.chain(body)).unwrap();
+    }
+    // The lane may end before it has them all.
+    let _ = other.stream.drain().await;
+    let breach = WireError::TooLarge("number of requests under way");
+    assert!(matches!(other.end().await, BulkError::Protocol(why) if why == breach));
+}
+
+#[tokio::test]
 async fn half_a_frame_and_an_end() {
     let mut other = Other::new().await;
     other.stream.seal(&[1, 0, 0][..]).unwrap();
@@ -188,51 +209,48 @@ async fn an_oversized_frame_is_refused_by_its_header() {
     }
 }
 
+/// Answers every read in full at once, and counts them.
+#[derive(Debug)]
+struct Whole(AtomicUsize);
+
+#[async_trait::async_trait]
+impl crate::PeerService for Whole {
+    fn changes(
+        &self,
+        _: ContactId,
+        _: Option<farhold_wire::Position>,
+    ) -> BoxStream<'static, Result<farhold_wire::Batch, ReadFailure>> {
+        stream::pending().boxed()
+    }
+
+    async fn lookup(
+        &self,
+        _: ContactId,
+        _: Option<EntryId>,
+        _: farhold_wire::Name,
+    ) -> Result<Option<farhold_wire::Entry>, ReadFailure> {
+        Ok(None)
+    }
+
+    fn list(
+        &self,
+        _: ContactId,
+        _: EntryId,
+    ) -> BoxStream<'static, Result<Vec<farhold_wire::Entry>, ReadFailure>> {
+        stream::pending().boxed()
+    }
+
+    fn read(&self, _: ContactId, request: ReadRequest) -> BoxStream<'static, Result<ReadPart, ReadFailure>> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        let parts = (0..request.length / (256 << 10)).map(|_| Ok(ReadPart::Data(part(256 << 10))));
+        let head = ReadHead { length: request.length, ..head(0) };
+        stream::iter(std::iter::once(Ok(ReadPart::Head(head))).chain(parts)).boxed()
+    }
+}
+
 /// Both directions at once, far more than buffers hold: nothing waits for ever.
 #[tokio::test]
 async fn two_lanes_that_ask_and_answer_each_other_at_once() {
-    #[derive(Debug)]
-    struct Whole(AtomicUsize);
-
-    #[async_trait::async_trait]
-    impl crate::PeerService for Whole {
-        fn changes(
-            &self,
-            _: ContactId,
-            _: Option<farhold_wire::Position>,
-        ) -> BoxStream<'static, Result<farhold_wire::Batch, ReadFailure>> {
-            stream::pending().boxed()
-        }
-
-        async fn lookup(
-            &self,
-            _: ContactId,
-            _: Option<EntryId>,
-            _: farhold_wire::Name,
-        ) -> Result<Option<farhold_wire::Entry>, ReadFailure> {
-            Ok(None)
-        }
-
-        fn list(
-            &self,
-            _: ContactId,
-            _: EntryId,
-        ) -> BoxStream<'static, Result<Vec<farhold_wire::Entry>, ReadFailure>> {
-            stream::pending().boxed()
-        }
-
-        fn read(
-            &self,
-            _: ContactId,
-            request: ReadRequest,
-        ) -> BoxStream<'static, Result<ReadPart, ReadFailure>> {
-            self.0.fetch_add(1, Ordering::Relaxed);
-            let parts = (0..request.length / (256 << 10)).map(|_| Ok(ReadPart::Data(part(256 << 10))));
-            let head = ReadHead { length: request.length, ..head(0) };
-            stream::iter(std::iter::once(Ok(ReadPart::Head(head))).chain(parts)).boxed()
-        }
-    }
-
     let service = Arc::new(Whole(AtomicUsize::new(0)));
     let pools: Vec<_> = streams()
         .await

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::text::TEXT_BYTES;
 
 #[test]
 fn posts_come_back() {
@@ -21,6 +22,14 @@ fn posts_come_back() {
         let post = PairingPost { nonce: [1; 16], keys: vec![2; 1600].into(), holds };
         assert!(post.encode().len() <= farhold_secure::rendezvous::POST_BYTES);
         assert_eq!(PairingPost::decode(&post.encode()), Ok(post));
+    }
+}
+
+#[test]
+fn what_a_relay_says_is_cut_and_cleaned() {
+    for code in [Code::PermissionDenied, Code::Internal] {
+        let said = CallError::from(Status::new(code, "a\u{1b}[2J\n".repeat(100))).to_string();
+        assert!(said.starts_with("a[2Ja[2J") && said.len() <= TEXT_BYTES, "{said:?}");
     }
 }
 
