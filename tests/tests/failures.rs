@@ -1,6 +1,6 @@
 //! Crashes, cut links and restarts, seen from a program that reads the drive.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -33,17 +33,21 @@ fn cached(peer: &Peer, bytes: u64) {
     });
 }
 
+/// Ben shares a folder with one big file, which Anna then sees: the folder at home, and the file on her drive.
+fn share_big(anna: &Peer, ben: &Peer) -> (PathBuf, PathBuf) {
+    let shared = ben.home().join("shared");
+    tree::write(&shared.join("big.bin"), 1, BIG);
+    ben.ask(&["share", shared.to_str().expect("text"), "--with", "anna"]);
+    (shared, anna.wait_path("ben/shared/big.bin"))
+}
+
 #[test]
 fn a_killed_peer_is_a_clear_error_and_comes_back_without_a_remount() {
     let relay = Relay::start();
     let mut anna = Peer::start(&relay, MOUNTED);
     let mut ben = Peer::start(&relay, PeerOptions::default());
     pair(&anna, &ben);
-    let shared = ben.home().join("shared");
-    tree::write(&shared.join("big.bin"), 1, BIG);
-    tree::write(&shared.join("other.bin"), 2, 1 << 20);
-    ben.ask(&["share", shared.to_str().expect("text"), "--with", "anna"]);
-    let big = anna.wait_path("ben/shared/big.bin");
+    let (shared, big) = share_big(&anna, &ben);
 
     let mut reading = reader(&big);
     cached(&anna, 1 << 20);
@@ -65,10 +69,7 @@ fn a_link_cut_for_seconds_only_delays_a_reader() {
     let mut anna = Peer::start(&relay, PeerOptions { mount: true, relay_only: true });
     let mut ben = Peer::start(&relay, PeerOptions { relay_only: true, ..PeerOptions::default() });
     pair(&anna, &ben);
-    let shared = ben.home().join("shared");
-    tree::write(&shared.join("big.bin"), 1, BIG);
-    ben.ask(&["share", shared.to_str().expect("text"), "--with", "anna"]);
-    let big = anna.wait_path("ben/shared/big.bin");
+    let (shared, big) = share_big(&anna, &ben);
 
     // A stopped relay neither forwards nor closes anything: what a dead link looks like.
     let mut reading = reader(&big);
@@ -89,10 +90,7 @@ fn our_own_crash_is_repaired_at_the_next_start() {
     let mut anna = Peer::start(&relay, MOUNTED);
     let mut ben = Peer::start(&relay, PeerOptions::default());
     pair(&anna, &ben);
-    let shared = ben.home().join("shared");
-    tree::write(&shared.join("big.bin"), 1, BIG);
-    ben.ask(&["share", shared.to_str().expect("text"), "--with", "anna"]);
-    let big = anna.wait_path("ben/shared/big.bin");
+    let (shared, big) = share_big(&anna, &ben);
 
     let mut reading = reader(&big);
     cached(&anna, 16 << 20);

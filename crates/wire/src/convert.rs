@@ -132,7 +132,8 @@ impl TryFrom<pb::Entry> for Entry {
         Ok(Self {
             id: EntryId(array(&entry.id, "entry id")?),
             parent: parent_from(&entry.parent)?,
-            name: Name::new(entry.name)?,
+            // Copied: a name kept must not keep the whole message that it came in.
+            name: Name::new(Bytes::copy_from_slice(&entry.name))?,
             kind,
             version: entry.version.ok_or(WireError::Missing("version"))?.into(),
             incarnation: entry.incarnation,
@@ -153,7 +154,7 @@ fn link_target(target: &Bytes) -> Result<Option<Bytes>, WireError> {
     if target.starts_with(b"/") || target.contains(&0) {
         return Err(WireError::Unknown("link target"));
     }
-    Ok((!target.is_empty()).then(|| target.clone()))
+    Ok((!target.is_empty()).then(|| Bytes::copy_from_slice(target)))
 }
 
 impl From<Change> for pb::Change {
