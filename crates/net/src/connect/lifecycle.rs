@@ -336,7 +336,12 @@ impl Lifecycle {
 
     fn absent(&mut self) {
         self.present = Some(false);
-        if self.interrupted() {
+        let cut = match self.link {
+            Link::Up { silent: Some(interruption), .. } | Link::Cut { interruption } => interruption.path,
+            Link::Up { silent: None, .. } | Link::Offline { .. } => return,
+        };
+        // A relay that restarts loses the contact's post along with the session: the grace is for its return.
+        if cut != Path::Relayed {
             self.end(OfflineReason::Absent, None);
         }
     }
@@ -375,7 +380,10 @@ impl Lifecycle {
                 }
             }
             SessionEvent::Closed if self.refuses => self.end(OfflineReason::PeerDisconnected, None),
-            SessionEvent::Closed if self.present == Some(false) => self.end(OfflineReason::Absent, None),
+            // As in [`Self::absent`], which may come first.
+            SessionEvent::Closed if self.present == Some(false) && session.path != Path::Relayed => {
+                self.end(OfflineReason::Absent, None);
+            }
             SessionEvent::Closed | SessionEvent::Goodbye(Goodbye::Replaced) => {
                 let since = silent.map_or(at.now, |interruption| interruption.since);
                 let until = (at.now + CLOSED_GRACE)

@@ -181,6 +181,51 @@ fn a_relay_that_is_never_reached_is_named() {
     assert_eq!(life.phase(), Phase::Offline { reason: OfflineReason::RelayUnreachable });
 }
 
+/// A session on `path` that is cut while the relay, new to all, has no post of the contact.
+fn cut_and_absent(path: Path, absent_first: bool, at: &Moment) -> Lifecycle {
+    let mut life = Lifecycle::new(Side::One, true, at);
+    life.handle(Event::Relay { up: true }, at);
+    let leg = ReadyLeg { id: LegId(1), origin: Origin::Accepted, path, number: Some(1) };
+    life.handle(Event::Ready(leg), at);
+    let Phase::Connected { session } = life.phase() else { panic!("{:?}", life.phase()) };
+    let mut events = [Event::Session(session, SessionEvent::Closed), Event::Absent];
+    if absent_first {
+        events.reverse();
+    }
+    for event in events {
+        life.handle(event, at);
+    }
+    life
+}
+
+#[test]
+fn a_relayed_session_outlives_a_relay_that_forgot_the_contacts_post() {
+    for absent_first in [false, true] {
+        let mut at = Moment { now: Instant::now(), unix_milliseconds: 1, fresh: [1; 16] };
+        let direct = cut_and_absent(Path::Direct, absent_first, &at);
+        assert_eq!(direct.phase(), Phase::Offline { reason: OfflineReason::Absent });
+
+        let mut life = cut_and_absent(Path::Relayed, absent_first, &at);
+        let interrupted = Phase::Interrupted { since: at.now };
+        assert_eq!((life.phase(), life.present()), (interrupted, Some(false)));
+        at.now += CLOSED_GRACE - milliseconds(1);
+        life.handle(Event::Time, &at);
+        assert_eq!(life.phase(), interrupted);
+        // Its post is a reason to try at once.
+        while life.effect().is_some() {}
+        let post = PeerPost { nonce: [2; 16], want: true, refuse: false, attempt: 2, candidates: Vec::new() };
+        life.handle(Event::Post(post), &at);
+        assert_eq!(life.phase(), interrupted);
+        assert!(std::iter::from_fn(|| life.effect()).any(|effect| matches!(effect, Effect::Dial(..))));
+
+        // Without one the session ends with its grace.
+        life.handle(Event::Absent, &at);
+        at.now += milliseconds(1);
+        life.handle(Event::Time, &at);
+        assert_eq!(life.phase(), Phase::Offline { reason: OfflineReason::Absent });
+    }
+}
+
 #[test]
 fn side_one_goes_by_the_order_of_nominations() {
     let at = Moment { now: Instant::now(), unix_milliseconds: 1, fresh: [1; 16] };

@@ -103,7 +103,7 @@ impl Lifecycle {
             *until = longest;
             return;
         }
-        let reason = *reason;
+        let reason = if self.present == Some(false) { OfflineReason::Absent } else { *reason };
         self.end(reason, None);
         self.retry_later(at);
     }
