@@ -58,8 +58,10 @@ impl Heartbeat {
                 return;
             };
             let (Some(link), Some(content)) = (link, content) else { continue };
-            last_time = clock::unix_milliseconds().max(last_time);
-            match self.post(&link, &content, last_time).await {
+            let now = clock::unix_milliseconds();
+            // Stamps never go back, lest a post look older than one before; where the contact watches, the clock says.
+            last_time = now.max(last_time);
+            match self.post(&link, &content, Hour::of(now), last_time).await {
                 Ok(token) => {
                     *posted = Some(token);
                     again = AGAIN;
@@ -87,11 +89,17 @@ impl Heartbeat {
         }
     }
 
-    async fn post(&self, link: &Link, content: &[u8], now: u64) -> Result<Token, CallError> {
+    async fn post(
+        &self,
+        link: &Link,
+        content: &[u8],
+        hour: Hour,
+        unix_milliseconds: u64,
+    ) -> Result<Token, CallError> {
         let rendezvous = &self.rendezvous;
-        let token = rendezvous.post_token(Hour::of(now));
+        let token = rendezvous.post_token(hour);
         let counter = self.relay.posts.fetch_add(1, Ordering::Relaxed);
-        let stamp = Stamp { unix_milliseconds: now, counter };
+        let stamp = Stamp { unix_milliseconds, counter };
         let blob =
             rendezvous.seal(&token, stamp, content).map_err(|error| CallError::Refused(error.to_string()))?;
         link.call(link.client.post(token, blob, LIFE_SECONDS, self.slot_key)).await?;
