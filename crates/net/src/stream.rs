@@ -1,7 +1,7 @@
 //! One lane's bytes over its socket: records sealed in place on the way out and opened in place on the way in.
 //!
 //! A stream is driven by one task. Reading also sends the pings that keep an idle connection open, and notices that
-//! the stream was cancelled.
+//! the stream was cancelled or that nothing arrives any more.
 
 use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice};
@@ -23,6 +23,8 @@ use crate::socket::Socket;
 /// After this long without a record of ours, a ping goes out: hops on the way cut idle connections after 120 s and
 /// more.
 pub(crate) const PING_AFTER: Duration = Duration::from_secs(15);
+/// The other end pings too, so a lane on which nothing arrives for this many times [`PING_AFTER`] is dead.
+const MISSED_MOST: u32 = 3;
 /// The other end always reads, so what is not taken for this long is not taken at all.
 const STALLED_AFTER: Duration = Duration::from_secs(30);
 /// Sealed bytes that may wait for the socket before nothing more is sealed.
@@ -47,6 +49,12 @@ pub(crate) struct RecordStream {
     close_sealed: bool,
     sent_at: Instant,
     ping: Pin<Box<Sleep>>,
+    /// Since when nothing has arrived, though it was asked for; [`PING_AFTER`] without anything begins it anew.
+    waiting_since: Option<Instant>,
+    /// How many times in a row that was.
+    missed: u32,
+    /// Ends with the wait, or before.
+    silence: Pin<Box<Sleep>>,
     stalled: Option<Pin<Box<Sleep>>>,
     cancelled: Pin<Box<WaitForCancellationFutureOwned>>,
     activity: Option<Arc<Activity>>,
@@ -76,6 +84,9 @@ impl RecordStream {
             close_sealed: false,
             sent_at: now,
             ping: Box::pin(tokio::time::sleep_until(now + PING_AFTER)),
+            waiting_since: None,
+            missed: 0,
+            silence: Box::pin(tokio::time::sleep_until(now + PING_AFTER)),
             stalled: None,
             cancelled: Box::pin(cancel.cancelled_owned()),
             activity: None,
@@ -134,7 +145,14 @@ impl RecordStream {
                     let needed = self.opener.needed(&self.received).min(self.received.len());
                     self.received.reserve(needed.max(self.read_size));
                     let room = self.received.capacity() - self.received.len();
-                    match ready!(poll_read_buf(Pin::new(&mut self.socket), cx, &mut self.received))? {
+                    let Poll::Ready(read) = poll_read_buf(Pin::new(&mut self.socket), cx, &mut self.received)
+                    else {
+                        self.poll_silence(cx)?;
+                        return Poll::Pending;
+                    };
+                    self.waiting_since = None;
+                    self.missed = 0;
+                    match read? {
                         0 => {
                             self.opener.finish(&self.received).map_err(broken)?;
                             self.ended = true;
@@ -208,6 +226,25 @@ impl RecordStream {
                 }
             }
             self.ping.as_mut().reset(self.sent_at + PING_AFTER);
+        }
+        Ok(())
+    }
+
+    /// Counts waits instead of measuring one, so that a program that was suspended does not take its own absence for
+    /// the other end's.
+    fn poll_silence(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        let mut since = *self.waiting_since.get_or_insert_with(Instant::now);
+        while self.silence.as_mut().poll(cx).is_ready() {
+            let now = Instant::now();
+            if now >= since + PING_AFTER {
+                self.missed += 1;
+                if self.missed >= MISSED_MOST {
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, "the lane went silent"));
+                }
+                since = now;
+                self.waiting_since = Some(now);
+            }
+            self.silence.as_mut().reset(since + PING_AFTER);
         }
         Ok(())
     }

@@ -112,6 +112,46 @@ async fn an_idle_lane_is_pinged() {
 }
 
 #[tokio::test]
+async fn a_lane_on_which_nothing_arrives_ends() {
+    let [mut a, mut b] = streams().await;
+    tokio::time::pause();
+    let start = Instant::now();
+    let patience = PING_AFTER * MISSED_MOST;
+    let late = patience - Duration::from_secs(1);
+    let (read, ()) = tokio::join!(
+        async { [chunk(&mut b).await, chunk(&mut b).await].map(|read| (read, start.elapsed())) },
+        async {
+            sleep(late).await;
+            a.write_all(b"late").await.unwrap();
+            a.flush().await.unwrap();
+        }
+    );
+    // What arrives begins the wait anew, and one who only writes and never reads sends no pings.
+    let [(first, _), (second, ended)] = read;
+    assert_eq!(first.unwrap().as_deref(), Some(&b"late"[..]));
+    assert_eq!(second.unwrap_err().kind(), ErrorKind::TimedOut);
+    assert!(ended >= late + patience && ended < late + patience + PING_AFTER, "{ended:?}");
+}
+
+#[tokio::test]
+async fn pings_keep_an_idle_lane_from_ending() {
+    let [mut a, mut b] = streams().await;
+    tokio::time::pause();
+    let idle = async { tokio::join!(chunk(&mut a), chunk(&mut b)) };
+    assert!(timeout(PING_AFTER * MISSED_MOST * 5, idle).await.is_err());
+}
+
+#[tokio::test]
+async fn a_leap_of_the_clock_is_no_silence() {
+    let [mut a, mut b] = streams().await;
+    tokio::time::pause();
+    assert!(timeout(Duration::from_secs(1), chunk(&mut a)).await.is_err());
+    advance(PING_AFTER * MISSED_MOST * 5).await;
+    let idle = async { tokio::join!(chunk(&mut a), chunk(&mut b)) };
+    assert!(timeout(PING_AFTER * MISSED_MOST * 5, idle).await.is_err());
+}
+
+#[tokio::test]
 async fn a_reader_that_takes_nothing_ends_the_lane() {
     let [mut a, b] = streams().await;
     let writing = tokio::spawn(async move {
