@@ -68,7 +68,7 @@ async fn again(
     let mut backoff = Backoff::new(RETRY.0, RETRY.1);
     loop {
         cancel.run_until_cancelled(tokio::time::sleep(backoff.next())).await?;
-        // Not cancelled itself: it would go on in its thread and leave a mount behind.
+        // Not cancelled itself: mounting is quick, and one that has begun is better kept and then ended in order.
         match Mount::start(Arc::clone(drive), options.clone()).await {
             Ok(mount) => {
                 status.send_replace(mounted(&mount));
