@@ -46,14 +46,7 @@ pub struct Engine {
 
 #[derive(Debug)]
 struct Inner {
-    code: Code,
-    layout: Layout,
-    relay: Option<RelayAddress>,
-    orders: mpsc::Sender<Order>,
-    contacts: watch::Receiver<ContactBook>,
-    mount: Option<watch::Receiver<MountStatus>>,
-    meter: FetchMeter,
-    net: Net,
+    parts: Parts,
     storage: Storage,
     tasks: Tasks,
     /// Released when everything is closed.
@@ -180,7 +173,7 @@ impl Engine {
         kept: Kept,
         choices: Choices,
         tasks: &Tasks,
-    ) -> Result<Started, EngineError> {
+    ) -> Result<Parts, EngineError> {
         let code = *kept.identity.code();
         let service = Arc::new(HomeService(storage.home.clone()));
         let identity = Arc::new(kept.identity);
@@ -222,17 +215,17 @@ impl Engine {
         }
         let (orders, received) = mpsc::channel(ORDERS);
         tasks.tracker.spawn(controller.run(received, events));
-        Ok(Started { code, layout, relay: choices.relay, orders, contacts: book, mount, meter, net })
+        Ok(Parts { code, layout, relay: choices.relay, orders, contacts: book, mount, meter, net })
     }
 
     /// This engine's code.
     pub fn code(&self) -> String {
-        self.inner.code.to_string()
+        self.inner.parts.code.to_string()
     }
 
     /// Where this engine keeps its files and its control socket.
     pub fn layout(&self) -> &Layout {
-        &self.inner.layout
+        &self.inner.parts.layout
     }
 
     /// Says goodbye to all contacts, unmounts the drive, and closes everything; within 10 s. Whoever calls it while
@@ -245,7 +238,7 @@ impl Engine {
         let Tasks { all, work, tracker } = &self.inner.tasks;
         work.cancel();
         tracker.close();
-        let ending = async { tokio::join!(self.inner.net.stop(), tracker.wait()) };
+        let ending = async { tokio::join!(self.inner.parts.net.stop(), tracker.wait()) };
         if tokio::time::timeout(STOP_WORK, ending).await.is_err() {
             tracing::error!("something of the engine does not end; it is left behind");
         }
@@ -268,17 +261,18 @@ impl Engine {
         order: impl FnOnce(oneshot::Sender<Result<T, EngineError>>) -> Order,
     ) -> Result<T, EngineError> {
         let (reply, done) = oneshot::channel();
-        self.inner.orders.send(order(reply)).await.map_err(|_| EngineError::Stopping)?;
+        self.inner.parts.orders.send(order(reply)).await.map_err(|_| EngineError::Stopping)?;
         done.await.map_err(|_| EngineError::Stopping)?
     }
 
     fn book(&self) -> watch::Ref<'_, ContactBook> {
-        self.inner.contacts.borrow()
+        self.inner.parts.contacts.borrow()
     }
 }
 
-/// What runs, but nobody holds yet.
-struct Started {
+/// What runs besides the storage that it works on.
+#[derive(Debug)]
+struct Parts {
     code: Code,
     layout: Layout,
     relay: Option<RelayAddress>,
@@ -289,11 +283,9 @@ struct Started {
     net: Net,
 }
 
-impl Started {
+impl Parts {
     fn hold(self, storage: Storage, tasks: Tasks, lock: InstanceLock) -> Engine {
-        let Self { code, layout, relay, orders, contacts, mount, meter, net } = self;
-        let lock = Mutex::new(Some(lock));
-        let inner = Inner { code, layout, relay, orders, contacts, mount, meter, net, storage, tasks, lock };
+        let inner = Inner { parts: self, storage, tasks, lock: Mutex::new(Some(lock)) };
         Engine { inner: Arc::new(inner) }
     }
 }

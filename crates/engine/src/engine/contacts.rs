@@ -47,7 +47,7 @@ impl Engine {
     /// # Errors
     /// [`EngineError::ConnectTimedOut`] if it is not connected after `wait`; it is still wanted then.
     pub async fn connect(&self, name: &str, wait: Option<Duration>) -> Result<SessionStatus, EngineError> {
-        if self.inner.relay.is_none() {
+        if self.inner.parts.relay.is_none() {
             return Err(EngineError::NoRelay);
         }
         let id = self.order(|reply| Order::Want { name: name.to_owned(), wanted: true, reply }).await?;
@@ -70,7 +70,7 @@ impl Engine {
     }
 
     async fn until_connected(&self, id: ContactId, name: &str) -> Result<SessionStatus, EngineError> {
-        let mut contacts = self.inner.contacts.clone();
+        let mut contacts = self.inner.parts.contacts.clone();
         loop {
             let met = contacts.wait_for(|book| {
                 book.get(id).is_none_or(|contact| !matches!(contact.pairing, Pairing::Pending))
@@ -80,7 +80,7 @@ impl Engine {
                 return Err(ContactError::Unknown { name: name.to_owned() }.into());
             }
             let connected = |state: &ContactState| matches!(state.session, SessionState::Connected(_));
-            if let Ok(mut state) = self.inner.net.state(id)
+            if let Ok(mut state) = self.inner.parts.net.state(id)
                 && let Ok(state) = state.wait_for(connected).await
             {
                 return Ok(session_status(&state));

@@ -20,18 +20,18 @@ impl Engine {
         if self.inner.tasks.work.is_cancelled() {
             return Err(EngineError::Stopping);
         }
-        let counters = self.inner.net.counters();
+        let counters = self.inner.parts.net.counters();
         Ok(Status {
             identity: IdentityStatus { code: self.code(), secrets: SecretStore::File },
             contacts: self.book().iter().map(|contact| self.contact(contact)).collect(),
-            mount: self.inner.mount.as_ref().map(|mount| mount.borrow().clone()),
+            mount: self.inner.parts.mount.as_ref().map(|mount| mount.borrow().clone()),
             cache: self.cache_status(),
             wire: WireStatus { received: counters.received(), sent: counters.sent() },
-            seek: self.inner.meter.summary(),
+            seek: self.inner.parts.meter.summary(),
             transfers: Vec::new(),
             network: NetworkStatus {
-                relay: self.inner.relay.as_ref().map(ToString::to_string),
-                listen: self.inner.net.listening().map(|address| address.port()),
+                relay: self.inner.parts.relay.as_ref().map(ToString::to_string),
+                listen: self.inner.parts.net.listening().map(|address| address.port()),
             },
         })
     }
@@ -49,7 +49,7 @@ impl Engine {
     }
 
     fn contact(&self, contact: &Contact) -> ContactStatus {
-        let state = self.inner.net.state(contact.id()).ok();
+        let state = self.inner.parts.net.state(contact.id()).ok();
         ContactStatus {
             name: contact.name.clone(),
             code: contact.code.to_string(),
@@ -75,7 +75,11 @@ impl Engine {
                 ..offline()
             };
         }
-        self.inner.net.state(contact.id()).map_or_else(|_| offline(), |state| session_status(&state.borrow()))
+        self.inner
+            .parts
+            .net
+            .state(contact.id())
+            .map_or_else(|_| offline(), |state| session_status(&state.borrow()))
     }
 }
 
