@@ -4,12 +4,14 @@
 //! * [`convert`]: generated messages to those types and back; everything from a peer passes through here.
 //! * [`bulk`]: the frames of bulk lanes.
 //! * [`bridge`]: what a caller says to a relay's bridge.
+//! * [`datagram`]: our own UDP datagrams, to a relay and between two programs.
 //! * [`limits`]: how large and how many anything from outside may be.
 //! * [`proto`]: the generated code. Only adapters (`rpc` modules and the control crate) may use it.
 
 pub mod bridge;
 pub mod bulk;
 pub mod convert;
+pub mod datagram;
 pub mod limits;
 pub mod types;
 
