@@ -46,4 +46,4 @@ pub use event::NetEvent;
 pub use net::Net;
 pub use peer::{Peer, Reading};
 pub use service::PeerService;
-pub use state::{Connection, ContactState, LaneInfo, OfflineReason, Path, RelayState, SessionState};
+pub use state::{Connection, ContactState, LaneInfo, MissingWay, OfflineReason, Path, RelayState, SessionState, Transport};

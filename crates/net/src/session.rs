@@ -102,7 +102,7 @@ impl Session {
         let (id, path, cancel) = (setup.id, setup.path, setup.cancel.clone());
         let local = match path {
             Path::Relayed => None,
-            Path::Direct | Path::Lan => setup.leg.channel.stream().socket().local().ok(),
+            Path::Punched | Path::Direct | Path::Lan => setup.leg.channel.stream().socket().local().ok(),
         };
         let (orders, order_receiver) = mpsc::channel(4);
         let (view_sender, view) = watch::channel(View::default());

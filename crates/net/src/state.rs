@@ -1,5 +1,6 @@
 //! How it stands with a contact and with the relay.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,10 +14,55 @@ use crate::counters::WireCounter;
 pub enum Path {
     /// Through the relay.
     Relayed,
-    /// Straight, across networks.
+    /// Straight, through NATs that both sides opened to each other.
+    Punched,
+    /// Straight, across networks, to an address that is open.
     Direct,
     /// Straight, within one network.
     Lan,
+}
+
+impl Path {
+    /// Its name, in lower case.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Relayed => "relayed",
+            Self::Punched => "punched",
+            Self::Direct => "direct",
+            Self::Lan => "lan",
+        }
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What carries a leg or lane; the better one is greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Transport {
+    /// A TCP connection.
+    Tcp,
+    /// A stream of a QUIC connection.
+    Quic,
+}
+
+impl Transport {
+    /// Its name, in lower case.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Quic => "quic",
+        }
+    }
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 /// What is known of a contact now.
@@ -52,6 +98,10 @@ pub enum SessionState {
 pub struct Connection {
     /// How the control lane runs.
     pub path: Path,
+    /// What carries the control lane.
+    pub transport: Transport,
+    /// Better ways that were tried and do not stand, the best first.
+    pub missing: Vec<MissingWay>,
     /// Round trip on the control lane, as last measured.
     pub rtt: Option<Duration>,
     /// How many key exchanges the session has behind it.
@@ -62,6 +112,17 @@ pub struct Connection {
     pub lanes: Vec<LaneInfo>,
 }
 
+/// A way to the contact that does not stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingWay {
+    /// How a leg would run.
+    pub path: Path,
+    /// What would carry it.
+    pub transport: Transport,
+    /// What the last try met.
+    pub reason: String,
+}
+
 /// One lane of a session.
 #[derive(Debug, Clone)]
 pub struct LaneInfo {
@@ -70,7 +131,7 @@ pub struct LaneInfo {
     /// What it is for; `None` is the control lane.
     pub class: Option<LaneClass>,
     /// What carries it.
-    pub transport: &'static str,
+    pub transport: Transport,
     /// How it runs.
     pub path: Path,
     /// Bytes on its sockets.

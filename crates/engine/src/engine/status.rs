@@ -1,6 +1,6 @@
 //! The status, put together from what every part publishes.
 
-use farhold_net::{Connection, ContactState, LaneInfo, Path, SessionState};
+use farhold_net::{Connection, ContactState, LaneInfo, SessionState};
 use farhold_wire::{ContactId, LaneClass};
 
 use super::Engine;
@@ -20,20 +20,61 @@ impl Engine {
         if self.inner.tasks.work.is_cancelled() {
             return Err(EngineError::Stopping);
         }
-        let counters = self.inner.parts.net.counters();
+        let now = Instant::now();
+        let parts = &self.inner.parts;
+        let wire = moved(&parts.net.counters());
+        let rate = parts.rates.of(Counted::All, wire, now);
         Ok(Status {
             identity: IdentityStatus { code: self.code(), secrets: SecretStore::File },
-            contacts: self.book().iter().map(|contact| self.contact(contact)).collect(),
-            mount: self.inner.parts.mount.as_ref().map(|mount| mount.borrow().clone()),
+            contacts: self.book().iter().map(|contact| self.contact(contact, now)).collect(),
+            mount: parts.mount.as_ref().map(|mount| mount.borrow().clone()),
             cache: self.cache_status(),
-            wire: WireStatus { received: counters.received(), sent: counters.sent() },
-            seek: self.inner.parts.meter.summary(),
-            transfers: Vec::new(),
-            network: NetworkStatus {
-                relay: self.inner.parts.relay.as_ref().map(ToString::to_string),
-                listen: self.inner.parts.net.listening().map(|address| address.port()),
+            wire: WireStatus {
+                received: wire.received,
+                sent: wire.sent,
+                rate_in: rate.received,
+                rate_out: rate.sent,
             },
+            seek: parts.meter.seek(),
+            first_byte: parts.meter.first_byte(),
+            transfers: Vec::new(),
+            network: self.network(),
         })
+    }
+
+    fn network(&self) -> NetworkStatus {
+        let Parts { relay, net, .. } = &self.inner.parts;
+        let (relay_state, relay_reason) = match &*net.relay().borrow() {
+            RelayState::None => (RelayStateName::None, None),
+            RelayState::Connecting => (RelayStateName::Connecting, None),
+            RelayState::Connected => (RelayStateName::Connected, None),
+            RelayState::Unreachable { reason } => (RelayStateName::Unreachable, Some(reason.clone())),
+        };
+        NetworkStatus {
+            relay: relay.as_ref().map(ToString::to_string),
+            relay_state,
+            relay_reason,
+            listen: net.listening().map(|address| address.port()),
+        }
+    }
+
+    /// Notes every second what counters show, until cancelled: rates are between two such notes.
+    pub(super) async fn note_rates(net: Net, contacts: watch::Receiver<ContactBook>, rates: Rates) {
+        let mut ticks = tokio::time::interval(rates::EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let now = ticks.tick().await;
+            let mut shown = vec![(Counted::All, moved(&net.counters()))];
+            let ids: Vec<ContactId> = contacts.borrow().iter().map(Contact::id).collect();
+            for id in ids {
+                let Ok(state) = net.state(id) else { continue };
+                if let SessionState::Connected(connection) = &state.borrow().session {
+                    let lanes = connection.lanes.iter();
+                    shown.extend(lanes.map(|lane| (Counted::Lane(id, lane.id), moved(&lane.wire))));
+                }
+            }
+            rates.note(shown, now);
+        }
     }
 
     pub(super) fn cache_status(&self) -> CacheStatus {
@@ -43,12 +84,13 @@ impl Engine {
             used: stats.used,
             hits: stats.hits,
             misses: stats.misses,
+            hit_rate: hit_rate(stats.hits, stats.misses),
             served: stats.served_bytes,
             fetched: stats.fetched_bytes,
         }
     }
 
-    fn contact(&self, contact: &Contact) -> ContactStatus {
+    fn contact(&self, contact: &Contact, now: Instant) -> ContactStatus {
         let state = self.inner.parts.net.state(contact.id()).ok();
         ContactStatus {
             name: contact.name.clone(),
@@ -56,30 +98,31 @@ impl Engine {
             pairing: contact.pairing.state(),
             present: state.as_ref().and_then(|state| state.borrow().present),
             wanted: contact.wanted,
-            session: self.session(contact),
+            session: self.session(contact, now),
             words: contact.words.clone(),
         }
     }
 
     /// The session with the contact of that id.
     pub(super) fn session_with(&self, id: ContactId) -> SessionStatus {
-        self.book().get(id).map_or_else(offline, |contact| self.session(contact))
+        let now = Instant::now();
+        self.book().get(id).map_or_else(offline, |contact| self.session(contact, now))
     }
 
     /// Takes the contact and not its id: whoever has a contact holds the book, and to borrow that twice waits for
     /// ever once somebody wants to change it in between.
-    fn session(&self, contact: &Contact) -> SessionStatus {
+    fn session(&self, contact: &Contact, now: Instant) -> SessionStatus {
         if matches!(contact.pairing, Pairing::Pending) {
             return SessionStatus {
                 reason: Some("not paired yet: the contact must add you too, and be there".to_owned()),
                 ..offline()
             };
         }
-        self.inner
-            .parts
-            .net
-            .state(contact.id())
-            .map_or_else(|_| offline(), |state| session_status(&state.borrow()))
+        let Parts { net, rates, .. } = &self.inner.parts;
+        let rate = |lane: &LaneInfo| {
+            rates.of(Counted::Lane(contact.id(), lane.id), moved(&lane.wire), now)
+        };
+        net.state(contact.id()).map_or_else(|_| offline(), |state| session_status(&state.borrow(), rate))
     }
 }
 
@@ -87,7 +130,10 @@ fn offline() -> SessionStatus {
     SessionStatus {
         state: SessionStateName::Offline,
         path: None,
+        transport: None,
         lanes: Vec::new(),
+        paths: Vec::new(),
+        governor: None,
         rtt_ms: None,
         epoch: None,
         reason: None,
@@ -95,7 +141,7 @@ fn offline() -> SessionStatus {
 }
 
 /// A session as the status shows it.
-pub(super) fn session_status(state: &ContactState) -> SessionStatus {
+fn session_status(state: &ContactState, rate: impl Fn(&LaneInfo) -> Moved) -> SessionStatus {
     match &state.session {
         SessionState::Offline { reason } => SessionStatus { reason: Some(reason.to_string()), ..offline() },
         SessionState::Connecting => SessionStatus { state: SessionStateName::Connecting, ..offline() },
@@ -104,22 +150,22 @@ pub(super) fn session_status(state: &ContactState) -> SessionStatus {
             reason: Some("the connection is lost and is being made again".to_owned()),
             ..offline()
         },
-        SessionState::Connected(connection) => connected(connection),
+        SessionState::Connected(connection) => connected(connection, rate),
     }
 }
 
-fn connected(connection: &Connection) -> SessionStatus {
+fn connected(connection: &Connection, rate: impl Fn(&LaneInfo) -> Moved) -> SessionStatus {
     SessionStatus {
         state: SessionStateName::Connected,
-        path: Some(path(connection.path).to_owned()),
-        lanes: connection.lanes.iter().map(lane).collect(),
+        path: Some(connection.path.name().to_owned()),
+        lanes: connection.lanes.iter().map(|info| lane(info, rate(info))).collect(),
         rtt_ms: connection.rtt.map(|rtt| rtt.as_secs_f64() * 1e3),
         epoch: Some(connection.epoch.into()),
         reason: None,
     }
 }
 
-fn lane(lane: &LaneInfo) -> LaneStatus {
+fn lane(lane: &LaneInfo, rate: Moved) -> LaneStatus {
     let class = match lane.class {
         None => "control",
         Some(LaneClass::Urgent) => "urgent",
@@ -128,18 +174,21 @@ fn lane(lane: &LaneInfo) -> LaneStatus {
     LaneStatus {
         id: lane.id,
         class: class.to_owned(),
-        transport: lane.transport.to_owned(),
-        path: path(lane.path).to_owned(),
+        transport: lane.transport.name().to_owned(),
+        path: lane.path.name().to_owned(),
         bytes_in: lane.wire.received(),
         bytes_out: lane.wire.sent(),
+        rate_in: rate.received,
+        rate_out: rate.sent,
         missing: lane.missing.clone(),
     }
 }
 
-fn path(path: Path) -> &'static str {
-    match path {
-        Path::Relayed => "relayed",
-        Path::Direct => "direct",
-        Path::Lan => "lan",
-    }
+fn moved(counter: &WireCounter) -> Moved {
+    Moved { received: counter.received(), sent: counter.sent() }
+}
+
+fn hit_rate(hits: u64, misses: u64) -> Option<f64> {
+    let all = hits.saturating_add(misses);
+    (all > 0).then(|| hits as f64 / all as f64)
 }

@@ -29,7 +29,7 @@ use crate::rendezvous::{Seen, Subscription};
 use crate::roster::{Entry, IncomingLeg};
 use crate::session::{Order, Session, Setup};
 use crate::shared::{Promotion, Shared};
-use crate::state::{Connection, ContactState, OfflineReason, Path, RelayState, SessionState};
+use crate::state::{Connection, ContactState, OfflineReason, Path, RelayState, SessionState, Transport};
 
 /// How long sessions may take to say goodbye when the program stops or the contact is removed.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -365,6 +365,8 @@ impl Task {
                 let view = session.view.borrow().clone();
                 SessionState::Connected(Connection {
                     path: session.path,
+                    transport: Transport::Tcp,
+                    missing: Vec::new(),
                     rtt: view.rtt,
                     epoch: view.epoch,
                     build: view.build,

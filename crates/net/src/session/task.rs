@@ -27,7 +27,7 @@ use crate::connect::lifecycle::{Goodbye, Nonce, SessionEvent, SessionId};
 use crate::control::{ControlChannel, ControlError, Message};
 use crate::counters::WireCounter;
 use crate::leg::Parties;
-use crate::state::{LaneInfo, Path};
+use crate::state::{LaneInfo, Path, Transport};
 use crate::stream::RecordStream;
 use crate::tickets::Tickets;
 
@@ -410,7 +410,7 @@ impl Task {
         let control = LaneInfo {
             id: None,
             class: None,
-            transport: "tcp",
+            transport: Transport::Tcp,
             path: self.path,
             wire: Arc::clone(self.channel.stream().socket().counter()),
             missing: None,
@@ -418,7 +418,7 @@ impl Task {
         let others = self.lanes.status().into_iter().map(|lane| LaneInfo {
             id: lane.number,
             class: Some(lane.class),
-            transport: "tcp",
+            transport: Transport::Tcp,
             path: self.path,
             wire: lane.number.and_then(|number| self.counters.get(&number)).cloned().unwrap_or_default(),
             missing: lane.missing,
