@@ -20,6 +20,7 @@ mod control;
 pub mod counters;
 pub mod error;
 pub mod event;
+pub mod governor;
 mod leg;
 mod listener;
 mod net;
@@ -43,7 +44,10 @@ pub use config::{NetConfig, RelayAddress, SavedContact};
 pub use counters::WireCounter;
 pub use error::{NetError, PeerError};
 pub use event::NetEvent;
+pub use governor::Priority;
 pub use net::Net;
 pub use peer::{Peer, Reading};
 pub use service::PeerService;
-pub use state::{Connection, ContactState, LaneInfo, MissingWay, OfflineReason, Path, RelayState, SessionState, Transport};
+pub use state::{
+    Connection, ContactState, LaneInfo, MissingWay, OfflineReason, Path, RelayState, SessionState, Transport,
+};

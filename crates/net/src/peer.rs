@@ -13,13 +13,17 @@ use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio_util::sync::CancellationToken;
 
 use crate::activity::Call;
 use crate::calls::rpc::PeerClient;
 use crate::calls::{Answer, CallError};
 use crate::contact::Way;
 use crate::error::PeerError;
+use crate::governor::Priority;
 use crate::session::Calls;
+
+mod transfers;
 
 /// Longest wait for an answer or its next part: a little over what an interruption may take.
 pub const CALL_DEADLINE: Duration = Duration::from_secs(26);
@@ -87,9 +91,20 @@ impl Peer {
         Ok(self.ask(call).await?.0)
     }
 
-    /// A range of a file, on a lane of that class. If the lane or the session is lost on the way, the rest is asked
-    /// for again; should it then be of another version, the read fails as changed.
-    pub async fn read(&self, request: ReadRequest, class: LaneClass) -> Result<Reading, PeerError> {
+    /// A range of a file. [`Priority::Demand`] goes at once, the others when there is room for them; once `raised` is
+    /// cancelled, a read that still waits goes at once too. If the lane or the session is lost on the way, the rest is
+    /// asked for again; should it then be of another version, the read fails as changed.
+    pub async fn read(
+        &self,
+        request: ReadRequest,
+        priority: Priority,
+        raised: CancellationToken,
+    ) -> Result<Reading, PeerError> {
+        let class = match priority {
+            Priority::Demand => LaneClass::Urgent,
+            Priority::ReadAhead | Priority::Bulk if raised.is_cancelled() => LaneClass::Urgent,
+            Priority::ReadAhead | Priority::Bulk => LaneClass::Bulk,
+        };
         let Answer { head, data } = self.open(request, class).await?;
         let rest = Rest { peer: self.clone(), request, class, head: head.clone(), got: 0, data };
         Ok(Reading { head, data: stream::unfold(Some(rest), Rest::next).boxed() })

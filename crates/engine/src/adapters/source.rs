@@ -7,11 +7,12 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use farhold_cache::{BlockSource, ContentKey, FetchError, Fetched, Urgency};
 use farhold_catalog::Replica;
-use farhold_net::{Peer, PeerError};
+use farhold_net::{Peer, PeerError, Priority};
 use farhold_vfs::Drive;
-use farhold_wire::{ContactId, Entry, EntryId, EntryKind, LaneClass, ReadFailure, ReadRequest, Version};
+use farhold_wire::{ContactId, Entry, EntryId, EntryKind, ReadFailure, ReadRequest, Version};
 use futures_util::stream::{self, BoxStream, StreamExt};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::seek::{FetchMeter, Fetching};
 
@@ -33,17 +34,19 @@ impl BlockSource for PeerSource {
         key: ContentKey,
         range: Range<u64>,
         urgency: Urgency,
+        raised: CancellationToken,
     ) -> Result<Fetched, FetchError> {
         let fetching = self.meter.begin(key, &range, urgency, Instant::now());
         let length = u32::try_from(range.end.saturating_sub(range.start))
             .map_err(|_| FetchError::Other("the range is too long".to_owned()))?;
         let asked = Version { epoch: key.epoch, counter: key.counter };
         let request = ReadRequest { entry: EntryId(key.entry), version: asked, offset: range.start, length };
-        let class = match urgency {
-            Urgency::Demand => LaneClass::Urgent,
-            Urgency::ReadAhead => LaneClass::Bulk,
+        let priority = match urgency {
+            Urgency::Demand => Priority::Demand,
+            Urgency::ReadAhead => Priority::ReadAhead,
+            Urgency::Bulk => Priority::Bulk,
         };
-        let reading = self.peer.read(request, class).await.map_err(translate)?;
+        let reading = self.peer.read(request, priority, raised).await.map_err(translate)?;
         let entry = reading.head.entry;
         let (size, length) = answered(&entry, &request, reading.head.length)?;
         let version = entry.version;
@@ -93,7 +96,11 @@ fn metered(
     }
     stream::unfold((data, length, Some(fetching)), |(mut data, due, mut fetching)| async move {
         let piece = data.next().await?.map_err(translate);
-        let due = due.saturating_sub(piece.as_ref().map_or(0, |piece| piece.len() as u64));
+        let length = piece.as_ref().map_or(0, |piece| piece.len() as u64);
+        if let Some(fetching) = fetching.as_mut().filter(|_| length > 0) {
+            fetching.some_arrived(Instant::now());
+        }
+        let due = due.saturating_sub(length);
         if due == 0
             && let Some(fetching) = fetching.take()
         {
@@ -171,10 +178,10 @@ mod tests {
             });
             let all: Result<Vec<Bytes>, FetchError> =
                 metered(pieces.boxed(), 4, fetching).try_collect().await;
-            (all.map(|pieces| pieces.concat()), meter.summary().idle)
+            (all.map(|pieces| pieces.concat()), meter.seek().idle)
         };
         let (data, idle) = run(vec![Ok("ab".into()), Ok("cd".into())]).await;
-        assert_eq!((data, idle.count, idle.max_ms), (Ok(b"abcd".to_vec()), 1, 100.0));
+        assert_eq!((data, idle.count, idle.max_ms.floor()), (Ok(b"abcd".to_vec()), 1, 100.0));
         let (data, idle) = run(vec![Ok("ab".into()), Err(PeerError::Offline)]).await;
         assert_eq!((data, idle.count), (Err(FetchError::Offline), 0));
     }

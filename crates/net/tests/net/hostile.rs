@@ -218,7 +218,7 @@ async fn reads_that_nobody_waits_for_are_cancelled_at_home() {
         for class in [LaneClass::Urgent, LaneClass::Bulk] {
             let mut readings = Vec::new();
             for _ in 0..limits::READS_AT_ONCE {
-                let opened = timeout(PATIENCE, peer.read(request(0, 1000), class)).await.unwrap();
+                let opened = timeout(PATIENCE, ask(&peer, request(0, 1000), class)).await.unwrap();
                 readings.push(opened.unwrap_or_else(|error| panic!("{round}: {error}")));
             }
         }

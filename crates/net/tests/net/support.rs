@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use farhold_net::{
-    ContactState, Net, NetConfig, NetEvent, OfflineReason, Peer, PeerError, PeerService, Reading,
+    ContactState, Net, NetConfig, NetEvent, OfflineReason, Peer, PeerError, PeerService, Priority, Reading,
     RelayAddress, SavedContact, SessionState,
 };
 use farhold_relay::{RelayConfig, RelayServer, RunningRelay};
@@ -194,9 +194,18 @@ pub(crate) fn content(offset: u64, length: usize) -> Bytes {
     (offset..offset + length as u64).map(|at| (at ^ (at >> 8) ^ (at >> 16)) as u8).collect()
 }
 
+/// Asks for a range on lanes of that class.
+pub(crate) async fn ask(peer: &Peer, request: ReadRequest, class: LaneClass) -> Result<Reading, PeerError> {
+    let priority = match class {
+        LaneClass::Urgent => Priority::Demand,
+        LaneClass::Bulk => Priority::ReadAhead,
+    };
+    peer.read(request, priority, CancellationToken::new()).await
+}
+
 /// Reads a range and checks every byte of it.
 pub(crate) async fn read(peer: &Peer, offset: u64, length: u32, class: LaneClass) -> Result<(), PeerError> {
-    let Reading { head, data } = peer.read(request(offset, length), class).await?;
+    let Reading { head, data } = ask(peer, request(offset, length), class).await?;
     assert_eq!(head, ReadHead { entry: file(), length });
     let parts: Vec<Result<Bytes, PeerError>> = data.collect().await;
     let mut bytes = Vec::new();
