@@ -1,8 +1,11 @@
 //! What a contact may ask of us.
 
 use async_trait::async_trait;
-use farhold_wire::{Batch, ContactId, Entry, EntryId, Name, Position, ReadFailure, ReadPart, ReadRequest};
-use futures_util::stream::BoxStream;
+use farhold_wire::{
+    Batch, ContactId, DigestItem, DigestPart, Entry, EntryId, Name, Offer, OfferAnswer, Position, ReadFailure,
+    ReadPart, ReadRequest, Report, Standing,
+};
+use futures_util::stream::{self, BoxStream, StreamExt};
 
 /// Answers a contact's calls. Every argument has passed the checks of `farhold_wire`; whether the contact may see
 /// what it asks for is the service's to decide. Dropping a stream or a future cancels the call.
@@ -37,4 +40,24 @@ pub trait PeerService: Send + Sync + 'static {
         contact: ContactId,
         request: ReadRequest,
     ) -> BoxStream<'static, Result<ReadPart, ReadFailure>>;
+
+    /// The hashes of the files' groups, in order; at least every few seconds a part, though it be empty. A service
+    /// without transfers has none.
+    fn digest(
+        &self,
+        _contact: ContactId,
+        _items: Vec<DigestItem>,
+    ) -> BoxStream<'static, Result<DigestPart, ReadFailure>> {
+        stream::once(async { Err(ReadFailure::NotFound) }).boxed()
+    }
+
+    /// The contact offers a push. A service without transfers wants none.
+    async fn offer(&self, _contact: ContactId, _offer: Offer) -> OfferAnswer {
+        OfferAnswer::NotWanted
+    }
+
+    /// The contact says how it stands with a transfer.
+    async fn report(&self, _contact: ContactId, _report: Report) -> Standing {
+        Standing::Ended
+    }
 }

@@ -50,7 +50,7 @@ pub fn parent_to(parent: Option<EntryId>) -> Bytes {
     parent.map_or_else(Bytes::new, id_to)
 }
 
-fn id_to(id: EntryId) -> Bytes {
+pub(crate) fn id_to(id: EntryId) -> Bytes {
     Bytes::copy_from_slice(&id.0)
 }
 

@@ -6,6 +6,7 @@
 //! * [`bridge`]: what a caller says to a relay's bridge.
 //! * [`datagram`]: our own UDP datagrams, to a relay and between two programs.
 //! * [`limits`]: how large and how many anything from outside may be.
+//! * [`transfer`]: hashes, offers and reports of transfers.
 //! * [`proto`]: the generated code. Only adapters (`rpc` modules and the control crate) may use it.
 
 pub mod bridge;
@@ -13,9 +14,13 @@ pub mod bulk;
 pub mod convert;
 pub mod datagram;
 pub mod limits;
+pub mod transfer;
 pub mod types;
 
 pub use convert::WireError;
+pub use transfer::{
+    DigestItem, DigestPart, GroupHash, Offer, OfferAnswer, Report, Standing, TransferKey, TransferState,
+};
 pub use types::{
     Batch, Change, ContactId, Entry, EntryId, EntryKind, LaneClass, Name, NameError, Position, ReadFailure,
     ReadHead, ReadPart, ReadRequest, Space, Timestamp, Version,

@@ -23,6 +23,15 @@ pub const CONTROL_MESSAGE_BYTES: usize = 16 << 10;
 /// Read requests that one contact may have under way at once.
 pub const READS_AT_ONCE: usize = 256;
 
+/// Bytes of a file that are hashed as one group.
+pub const GROUP_BYTES: u64 = 1 << 20;
+/// Most files in one request for digests.
+pub const DIGEST_ITEMS: usize = 256;
+/// Most hashes in one part of an answer to it.
+pub const DIGEST_HASHES: usize = 1024;
+/// Longest reason in a report on a transfer, in bytes.
+pub const REASON_BYTES: usize = 512;
+
 /// Addresses that one post may announce.
 pub const CANDIDATES: usize = 16;
 

@@ -8,9 +8,10 @@ use farhold_wire::convert::{page_from, parent_from, parent_to};
 use farhold_wire::proto::peer as pb;
 use farhold_wire::proto::peer::peer_client::PeerClient as Client;
 use farhold_wire::proto::peer::peer_server::{Peer as PeerRpc, PeerServer};
+use farhold_wire::transfer::{digest_items, digest_request};
 use farhold_wire::{
-    Batch, Entry, EntryId, LaneClass, Name, Position, ReadFailure, ReadHead, ReadPart, ReadRequest,
-    WireError, limits,
+    Batch, DigestItem, DigestPart, Entry, EntryId, LaneClass, Name, Offer, OfferAnswer, Position, ReadFailure,
+    ReadHead, ReadPart, ReadRequest, Report, Standing, WireError, limits,
 };
 use futures_util::stream::{self, BoxStream};
 use futures_util::{StreamExt, TryStreamExt};
@@ -102,6 +103,32 @@ impl PeerClient {
         }))
     }
 
+    pub(crate) async fn digest(
+        &self,
+        items: &[DigestItem],
+    ) -> Result<BoxStream<'static, Result<DigestPart, CallError>>, CallError> {
+        let stream = self.0.clone().digest(digest_request(items)).await?.into_inner();
+        let (count, mut last) = (items.len(), 0);
+        Ok(checked(stream, move |part| {
+            let part = DigestPart::try_from(part)?;
+            if part.item >= count || part.item < last {
+                return Err(WireError::Unknown("item of an answer"));
+            }
+            last = part.item;
+            Ok(part)
+        }))
+    }
+
+    pub(crate) async fn offer(&self, offer: Offer) -> Result<OfferAnswer, CallError> {
+        let reply = self.0.clone().offer(pb::OfferRequest::from(offer)).await?.into_inner();
+        Ok(reply.try_into()?)
+    }
+
+    pub(crate) async fn report(&self, report: Report) -> Result<Standing, CallError> {
+        let reply = self.0.clone().report(pb::ReportRequest::from(report)).await?.into_inner();
+        Ok(reply.try_into()?)
+    }
+
     pub(crate) async fn read(&self, request: ReadRequest) -> Result<Answer, CallError> {
         let stream = self.0.clone().read(pb::ReadRequest::from(request)).await?.into_inner();
         let mut parts = checked(stream, part_from);
@@ -134,7 +161,7 @@ impl PeerClient {
 /// A stream of checked messages, which ends with its first error.
 fn checked<W, T>(
     stream: Streaming<W>,
-    check: impl Fn(W) -> Result<T, WireError> + Send + 'static,
+    mut check: impl FnMut(W) -> Result<T, WireError> + Send + 'static,
 ) -> BoxStream<'static, Result<T, CallError>>
 where
     W: Send + 'static,
@@ -233,6 +260,7 @@ impl PeerRpc for Served {
     type ChangesStream = Replies<pb::CatalogBatch>;
     type ListStream = Replies<pb::ListPage>;
     type ReadStream = Replies<pb::ReadPart>;
+    type DigestStream = Replies<pb::DigestPart>;
 
     async fn changes(&self, request: Request<pb::ChangesRequest>) -> Reply<Self::ChangesStream> {
         let permit = self.0.admit().map_err(status)?;
@@ -271,6 +299,32 @@ impl PeerRpc for Served {
                 })
                 .boxed(),
         ))
+    }
+
+    async fn digest(&self, request: Request<pb::DigestRequest>) -> Reply<Self::DigestStream> {
+        let permit = self.0.admit().map_err(status)?;
+        let items = digest_items(&request.into_inner()).map_err(|error| refused(&error))?;
+        let parts = self.0.service.digest(self.0.contact, items);
+        Ok(Response::new(
+            parts
+                .map(move |part| {
+                    let _held = &permit;
+                    part.map(pb::DigestPart::from).map_err(status)
+                })
+                .boxed(),
+        ))
+    }
+
+    async fn offer(&self, request: Request<pb::OfferRequest>) -> Reply<pb::OfferReply> {
+        let _permit = self.0.admit().map_err(status)?;
+        let offer = Offer::try_from(request.into_inner()).map_err(|error| refused(&error))?;
+        Ok(Response::new(self.0.service.offer(self.0.contact, offer).await.into()))
+    }
+
+    async fn report(&self, request: Request<pb::ReportRequest>) -> Reply<pb::ReportReply> {
+        let _permit = self.0.admit().map_err(status)?;
+        let report = Report::try_from(request.into_inner()).map_err(|error| refused(&error))?;
+        Ok(Response::new(self.0.service.report(self.0.contact, report).await.into()))
     }
 
     async fn read(&self, request: Request<pb::ReadRequest>) -> Reply<Self::ReadStream> {
