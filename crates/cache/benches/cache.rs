@@ -9,6 +9,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use farhold_cache::{BlockSource, Cache, CacheConfig, ContentKey, FetchError, Fetched, Urgency};
 use futures_util::stream::{self, StreamExt};
 use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
 
 const SIZE: u64 = 256 << 20;
 const KEY: ContentKey = ContentKey { contact: [1; 16], entry: [2; 16], epoch: 3, counter: 4 };
@@ -18,7 +19,13 @@ struct Zeros(Bytes);
 
 #[async_trait]
 impl BlockSource for Zeros {
-    async fn fetch(&self, key: ContentKey, range: Range<u64>, _: Urgency) -> Result<Fetched, FetchError> {
+    async fn fetch(
+        &self,
+        key: ContentKey,
+        range: Range<u64>,
+        _: Urgency,
+        _: CancellationToken,
+    ) -> Result<Fetched, FetchError> {
         let length = range.end - range.start;
         let piece = self.0.clone();
         let pieces = (0..length).step_by(piece.len()).map(move |at| {

@@ -30,6 +30,8 @@ pub(crate) struct Fetch {
     /// What is asked for.
     pub(crate) bytes: Range<u64>,
     pub(crate) urgency: Urgency,
+    /// Cancelled when somebody comes to wait.
+    pub(crate) raised: CancellationToken,
 }
 
 impl Fetch {
@@ -43,7 +45,8 @@ impl Fetch {
     async fn carry(&self) -> Result<(), ReadError> {
         let patience = self.shared.no_progress;
         let begun = Instant::now();
-        let asking = self.source.fetch(self.version.key, self.bytes.clone(), self.urgency);
+        let asking =
+            self.source.fetch(self.version.key, self.bytes.clone(), self.urgency, self.raised.clone());
         let fetched = timeout(patience, asking).await.map_err(|_| FetchError::TimedOut)??;
         self.check(&fetched)?;
         if fetched.key != self.version.key {

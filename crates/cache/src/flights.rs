@@ -65,6 +65,7 @@ struct Flight {
     reserved: u64,
     progress: watch::Sender<Progress>,
     cut: CancellationToken,
+    raised: CancellationToken,
 }
 
 impl Flight {
@@ -91,6 +92,8 @@ pub(crate) struct Departure {
     pub(crate) reserved: u64,
     /// Cancelled when the flight is cut.
     pub(crate) cut: CancellationToken,
+    /// Cancelled when a read comes to wait for it.
+    pub(crate) raised: CancellationToken,
 }
 
 /// What a flight leaves behind.
@@ -109,7 +112,8 @@ pub(crate) struct Flights {
 
 impl Flights {
     pub(crate) fn begin(&mut self, departure: Departure) -> FlightId {
-        let Departure { carrier, key, size, blocks, demanded_until, wanted_by, reserved, cut } = departure;
+        let Departure { carrier, key, size, blocks, demanded_until, wanted_by, reserved, cut, raised } =
+            departure;
         self.last += 1;
         for index in blocks.clone() {
             self.by_block.insert(BlockId { key, index }, self.last);
@@ -125,6 +129,7 @@ impl Flights {
             reserved,
             progress: watch::Sender::new(Progress { key, size, arrived, ended: None }),
             cut,
+            raised,
         };
         self.flights.insert(self.last, flight);
         self.last
@@ -132,6 +137,13 @@ impl Flights {
 
     pub(crate) fn carries(&self, id: &BlockId) -> bool {
         self.by_block.contains_key(id)
+    }
+
+    /// A read comes to wait for a block.
+    pub(crate) fn raise(&self, id: &BlockId) {
+        if let Some(flight) = self.bringing(id) {
+            flight.raised.cancel();
+        }
     }
 
     /// The flight that brings a block.

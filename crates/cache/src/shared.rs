@@ -290,6 +290,7 @@ impl Shared {
         let mut missing = Vec::new();
         for index in needed.clone() {
             if state.has(version, index) {
+                state.flights.raise(&version.block(index).0);
                 continue;
             }
             if self.is_stored(version, index) {
@@ -369,6 +370,7 @@ impl Shared {
             }
             let demanded_until = demanded_until.unwrap_or(0).min(run.end);
             let cut = self.stop.child_token();
+            let raised = CancellationToken::new();
             let flight = state.flights.begin(Departure {
                 carrier,
                 key: version.key,
@@ -378,9 +380,10 @@ impl Shared {
                 blocks: run,
                 reserved: length,
                 cut: cut.clone(),
+                raised: raised.clone(),
             });
             let source = Arc::clone(&asker.source);
-            let fetch = Fetch { shared: Arc::clone(self), flight, source, version, bytes, urgency };
+            let fetch = Fetch { shared: Arc::clone(self), flight, source, version, bytes, urgency, raised };
             self.tasks.spawn(fetch.run(cut));
         }
         true
@@ -401,6 +404,7 @@ impl Shared {
             wanted_by: None,
             reserved: length,
             cut: self.stop.child_token(),
+            raised: CancellationToken::new(),
         });
         let shared = Arc::clone(self);
         self.tasks.spawn(async move {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
+use tokio_util::sync::CancellationToken;
 
 use crate::key::ContentKey;
 
@@ -15,6 +16,8 @@ pub enum Urgency {
     Demand,
     /// A program will probably want them.
     ReadAhead,
+    /// They are to be kept, and nobody waits.
+    Bulk,
 }
 
 /// Serves ranges of contents. Implemented over the network by the engine, over memory in tests.
@@ -25,11 +28,15 @@ pub trait BlockSource: Send + Sync + 'static {
     ///
     /// If that version is gone, the answer is the same range of a newer one (see [`Fetched::key`]). Dropping the
     /// future or the answer's stream cancels the request.
+    ///
+    /// `raised` is cancelled when a program comes to wait for bytes that were asked for with less urgency: from then
+    /// on it is [`Urgency::Demand`].
     async fn fetch(
         &self,
         key: ContentKey,
         range: Range<u64>,
         urgency: Urgency,
+        raised: CancellationToken,
     ) -> Result<Fetched, FetchError>;
 }
 

@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use farhold_cache::{BlockSource, Cache, CacheConfig, ContentKey, FetchError, Fetched, Urgency};
 use futures_util::stream::{self, StreamExt};
+use tokio_util::sync::CancellationToken;
 
 // Less than the queue holds, so that the disk can be as slow as it likes.
 const SIZE: u64 = (40 << 20) + 4711;
@@ -26,7 +27,13 @@ fn words(range: Range<u64>) -> Bytes {
 
 #[async_trait]
 impl BlockSource for Words {
-    async fn fetch(&self, key: ContentKey, range: Range<u64>, _: Urgency) -> Result<Fetched, FetchError> {
+    async fn fetch(
+        &self,
+        key: ContentKey,
+        range: Range<u64>,
+        _: Urgency,
+        _: CancellationToken,
+    ) -> Result<Fetched, FetchError> {
         let length = range.end - range.start;
         self.0.fetch_add(length, Ordering::Relaxed);
         let data = stream::iter([Ok(words(range).slice(..length as usize))]).boxed();

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use farhold_cache::{BLOCK_BYTES, BlockSource, Cache, CacheConfig, ContentKey, FetchError, Fetched, Urgency};
 use futures_util::stream::{self, StreamExt};
+use tokio_util::sync::CancellationToken;
 
 const SIZE: u64 = 300 << 20;
 const DISK: u64 = 30 << 20;
@@ -18,7 +19,13 @@ struct Sevens;
 
 #[async_trait]
 impl BlockSource for Sevens {
-    async fn fetch(&self, key: ContentKey, range: Range<u64>, _: Urgency) -> Result<Fetched, FetchError> {
+    async fn fetch(
+        &self,
+        key: ContentKey,
+        range: Range<u64>,
+        _: Urgency,
+        _: CancellationToken,
+    ) -> Result<Fetched, FetchError> {
         let length = range.end - range.start;
         let data = stream::iter([Ok(Bytes::from(vec![7; length as usize]))]).boxed();
         Ok(Fetched { key, size: SIZE, length, data })

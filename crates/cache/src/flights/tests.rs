@@ -20,6 +20,7 @@ fn departure(carrier: Carrier, blocks: Range<u64>, demanded: u64, reader: Option
         blocks,
         wanted_by: reader,
         cut: CancellationToken::new(),
+        raised: CancellationToken::new(),
     }
 }
 

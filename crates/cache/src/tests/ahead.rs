@@ -67,6 +67,23 @@ async fn a_paced_reader_never_waits_after_the_start() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_read_that_comes_to_wait_raises_what_was_asked_for_ahead() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = Cache::open(config(&dir));
+    let source = far(100 * MIB);
+    let reader = reader(&cache, &source, 1);
+    // The window reaches to 2 MiB now.
+    check_range(&reader, 0, 2 * B).await;
+    let before = source.raised();
+    check(&reader, 2 * B, 128 << 10).await.unwrap();
+    let raised: Vec<_> = source.raised().into_iter().filter(|range| !before.contains(range)).collect();
+    assert_eq!(raised, [2 * B..MIB], "it waits for this and for nothing else");
+    sleep(Duration::from_secs(1)).await;
+    check_range(&reader, MIB, 2 * MIB).await;
+    assert_eq!(source.raised().len(), before.len() + 1, "what is there already is not waited for");
+}
+
+#[tokio::test(start_paused = true)]
 async fn probes_do_not_pull_the_file() {
     let dir = tempfile::tempdir().unwrap();
     let cache = Cache::open(config(&dir));
@@ -192,7 +209,7 @@ async fn failing_read_ahead_neither_fails_reads_nor_floods_the_source() {
     let source = far(40 * MIB);
     source.script(|request| match request.urgency {
         Urgency::Demand => Answer::Right,
-        Urgency::ReadAhead => Answer::ErrorAfter(300_000, FetchError::Unavailable),
+        Urgency::ReadAhead | Urgency::Bulk => Answer::ErrorAfter(300_000, FetchError::Unavailable),
     });
     let start = Instant::now();
     check_all(&reader(&cache, &source, 1), 128 << 10).await;

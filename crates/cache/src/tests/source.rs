@@ -11,6 +11,7 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream;
 use tokio::time::{Instant, sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
 
 use crate::{BlockSource, ContentKey, FETCH_BYTES, FetchError, Fetched, Urgency};
 
@@ -57,6 +58,7 @@ type Script = Box<dyn FnMut(&Request) -> Answer + Send>;
 pub(crate) struct TestSource {
     newest: Mutex<HashMap<[u8; 16], (ContentKey, u64)>>,
     requests: Mutex<Vec<Request>>,
+    raised: Mutex<Vec<(Range<u64>, CancellationToken)>>,
     script: Mutex<Script>,
     pub(crate) piece: usize,
     pub(crate) latency: Duration,
@@ -95,6 +97,7 @@ impl TestSource {
         Self {
             newest: Mutex::new(newest),
             requests: Mutex::default(),
+            raised: Mutex::default(),
             script: Mutex::new(Box::new(|_| Answer::Right)),
             piece: 100_000,
             latency: Duration::ZERO,
@@ -127,6 +130,12 @@ impl TestSource {
         std::mem::take(&mut self.requests.lock().unwrap())
     }
 
+    /// The ranges of all requests for which somebody came to wait after they were made.
+    pub(crate) fn raised(&self) -> Vec<Range<u64>> {
+        let raised = self.raised.lock().unwrap();
+        raised.iter().filter(|(_, raised)| raised.is_cancelled()).map(|(range, _)| range.clone()).collect()
+    }
+
     /// Bytes handed out.
     pub(crate) fn sent(&self) -> u64 {
         self.link.sent.load(Ordering::Relaxed)
@@ -145,11 +154,13 @@ impl BlockSource for TestSource {
         key: ContentKey,
         range: Range<u64>,
         urgency: Urgency,
+        raised: CancellationToken,
     ) -> Result<Fetched, FetchError> {
         let open = Arc::clone(&self.open);
         assert_eq!(range.start % crate::BLOCK_BYTES, 0);
         assert!(!range.is_empty() && range.end - range.start <= FETCH_BYTES);
         let request = Request { key, range: range.clone(), urgency };
+        self.raised.lock().unwrap().push((range.clone(), raised));
         let answer = (self.script.lock().unwrap())(&request);
         self.requests.lock().unwrap().push(request);
         sleep(self.latency).await;

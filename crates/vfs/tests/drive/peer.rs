@@ -14,6 +14,7 @@ use farhold_wire::{
 };
 use futures_util::StreamExt;
 use futures_util::stream;
+use tokio_util::sync::CancellationToken;
 use tokio::sync::Notify;
 
 const EPOCH: u64 = 7;
@@ -314,7 +315,13 @@ impl PeerTree for Peer {
 
 #[async_trait]
 impl BlockSource for Peer {
-    async fn fetch(&self, key: ContentKey, range: Range<u64>, _: Urgency) -> Result<Fetched, FetchError> {
+    async fn fetch(
+        &self,
+        key: ContentKey,
+        range: Range<u64>,
+        _: Urgency,
+        _: CancellationToken,
+    ) -> Result<Fetched, FetchError> {
         let id = EntryId(key.entry);
         let (mode, found, blocked) = {
             let mut state = self.state();
