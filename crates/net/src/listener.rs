@@ -126,17 +126,18 @@ async fn receive_leg(
     place: &Place,
 ) -> Result<(), LegError> {
     let opening = Opening::from_bytes(*opening);
-    let host = reception.roster.whose(&opening, Hour::of(clock::unix_milliseconds()))?;
+    let (host, kind) =
+        reception.roster.whose(&opening, &[LegKind::Direct], Hour::of(clock::unix_milliseconds()))?;
     if !lock(&place.gate).prove(place.id) {
         return Err(LegError::TimedOut);
     }
     let parties = &host.parties;
     let cancel = reception.cancel.clone();
-    let responding = leg::respond(socket, parties, LegKind::Direct, &opening, received, cancel);
+    let responding = leg::respond(socket, parties, kind, &opening, received, cancel);
     let mut leg = timeout_at(until, responding).await??;
     let number = leg.first_words(parties.side(), 0).await?;
     // A contact with more legs in hand than it can look at loses this one.
-    let _ = host.incoming.try_send(IncomingLeg { leg, number });
+    let _ = host.incoming.try_send(IncomingLeg { leg, kind, number });
     Ok(())
 }
 

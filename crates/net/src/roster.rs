@@ -17,6 +17,7 @@ pub(crate) struct RosterId(u64);
 #[derive(Debug)]
 pub(crate) struct IncomingLeg {
     pub(crate) leg: Leg,
+    pub(crate) kind: LegKind,
     /// As from [`Leg::first_words`].
     pub(crate) number: Option<u64>,
 }
@@ -58,12 +59,23 @@ impl Roster {
         Entry { roster: Arc::clone(self), id }
     }
 
-    /// Whose direct leg this is.
-    pub(crate) fn whose(&self, opening: &Opening, hour: Hour) -> Result<Host, OpeningError> {
+    /// Whose straight leg this is, and which of `kinds`.
+    pub(crate) fn whose(
+        &self,
+        opening: &Opening,
+        kinds: &[LegKind],
+        hour: Hour,
+    ) -> Result<(Host, LegKind), OpeningError> {
         let Inner { guard, hosts, .. } = &mut *self.lock();
-        let contacts = hosts.iter().map(|(id, host)| (*id, &*host.parties.rendezvous));
-        let id = guard.accept(opening, LegKind::Direct, hour, contacts)?;
-        hosts.get(&id).cloned().ok_or(OpeningError::Unknown)
+        for kind in kinds {
+            let contacts = hosts.iter().map(|(id, host)| (*id, &*host.parties.rendezvous));
+            match guard.accept(opening, *kind, hour, contacts) {
+                Ok(id) => return Ok((hosts.get(&id).cloned().ok_or(OpeningError::Unknown)?, *kind)),
+                Err(OpeningError::Unknown) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(OpeningError::Unknown)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -72,10 +84,16 @@ impl Roster {
 }
 
 impl Entry {
-    /// Checks the opening of a leg that came through the bridge, where only `parties` can meet.
-    pub(crate) fn check(&self, opening: &Opening, hour: Hour, parties: &Parties) -> Result<(), OpeningError> {
+    /// Checks the opening of a leg that came through the relay, where only `parties` can meet.
+    pub(crate) fn check(
+        &self,
+        opening: &Opening,
+        kind: LegKind,
+        hour: Hour,
+        parties: &Parties,
+    ) -> Result<(), OpeningError> {
         let contact = [(self.id, &*parties.rendezvous)];
-        self.roster.lock().guard.accept(opening, LegKind::Bridged, hour, contact).map(|_| ())
+        self.roster.lock().guard.accept(opening, kind, hour, contact).map(|_| ())
     }
 }
 

@@ -4,6 +4,7 @@
 //! * [`identity`], [`code`], [`side`]: long-lived keys, their fingerprint, and which of the two is which.
 //! * [`rendezvous`]: what derives from a pair secret (or, while pairing, from both codes): relay tokens, sealed posts.
 //! * [`opening`]: the 33 bytes with which a leg begins.
+//! * [`punch`]: what opens NATs between the two.
 //! * [`handshake`]: the hybrid Noise handshake of a leg.
 //! * [`record`], [`suite`]: the encrypted stream of a lane, with its ratchet.
 //! * [`session`], [`lane`], [`exchange`]: further lanes, and the renewal of keys in a long session.
@@ -17,6 +18,7 @@ mod kdf;
 pub mod lane;
 mod mlkem;
 pub mod opening;
+pub mod punch;
 pub mod random;
 mod ratchet;
 pub mod record;

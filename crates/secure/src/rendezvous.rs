@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::code::Code;
 use crate::kdf;
+use crate::punch::PunchKey;
 use crate::random::{self, RandomError};
 use crate::side::Side;
 
@@ -155,6 +156,12 @@ impl Rendezvous {
     /// leg whose handshake failed is dialled again with the next number.
     pub fn bridge_token(&self, nonce_of_zero: &[u8; 16], nonce_of_one: &[u8; 16], leg: u32) -> Token {
         Token(*self.key.expand("bridge token", &[nonce_of_zero, nonce_of_one, &leg.to_be_bytes()]))
+    }
+
+    /// What the two put into the datagrams with which they open NATs to each other, from the nonces of both sides'
+    /// posts.
+    pub fn punch_key(&self, nonce_of_zero: &[u8; 16], nonce_of_one: &[u8; 16]) -> PunchKey {
+        PunchKey::derive(&self.key, nonce_of_zero, nonce_of_one)
     }
 
     /// Seals a post of mine under `token`, one of my [`Self::post_token`]s.

@@ -11,7 +11,7 @@ use bytes::BytesMut;
 use sha2::{Digest, Sha512};
 
 use crate::handshake::{Confirmation, Initiator, respond, take_message};
-use crate::opening::{LegKind, Opening};
+use crate::opening::{CallerId, LegKind, Opening};
 use crate::random::testing::seeded;
 use crate::rendezvous::{Hour, Stamp};
 use crate::side::Side;
@@ -44,6 +44,7 @@ fn formats_are_as_they_were() {
         records(&mut vectors);
         lanes(&mut vectors);
         words(&mut vectors);
+        quic(&mut vectors);
     });
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors.txt");
     if std::env::var_os("FARHOLD_WRITE_VECTORS").is_some() {
@@ -78,6 +79,9 @@ fn rendezvous(vectors: &mut Vectors) {
         }
         let bridge = make(Side::Zero).bridge_token(&[1; 16], &[2; 16], 3);
         vectors.line(&format!("{name} bridge token"), &bridge.0);
+        let punch = make(Side::Zero).punch_key(&[1; 16], &[2; 16]);
+        vectors.line(&format!("{name} punch id"), punch.id());
+        vectors.line(&format!("{name} punch"), &punch.mac(Side::One, true));
     }
 }
 
@@ -153,4 +157,17 @@ fn words(vectors: &mut Vectors) {
     for number in [0, 1, 511, 1023] {
         writeln!(vectors.0, "word {number} = {}", word(number)).unwrap();
     }
+}
+
+/// Last, since what came before was fixed before it.
+fn quic(vectors: &mut Vectors) {
+    for side in SIDES {
+        let id = CallerId::new(&saved(side), HOUR).unwrap();
+        vectors.line(&format!("caller id {}", side.number()), id.as_bytes());
+    }
+    let [mut one, _] = ends(Side::One, [true; 2]);
+    (one.kind, one.binding) = (LegKind::Quic, Some([6; 32]));
+    let mut wire = BytesMut::new();
+    Initiator::start(&one.leg(), one.abilities, &mut wire).unwrap();
+    vectors.hashed("bound message 1", &wire);
 }

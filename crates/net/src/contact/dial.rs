@@ -92,7 +92,7 @@ async fn authenticate(
         Side::One => {
             let (opening, received) = timeout(HANDSHAKE_WITHIN, leg::read_opening(&mut socket)).await??;
             let opening = Opening::from_bytes(opening);
-            entry.check(&opening, Hour::of(clock::unix_milliseconds()), parties)?;
+            entry.check(&opening, LegKind::Bridged, Hour::of(clock::unix_milliseconds()), parties)?;
             leg::respond(socket, parties, LegKind::Bridged, &opening, received, cancel).await
         }
     }

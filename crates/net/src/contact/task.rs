@@ -143,7 +143,7 @@ impl Task {
                     self.post();
                     None
                 }
-                Some(IncomingLeg { leg, number }) = self.parts.incoming.recv() => {
+                Some(IncomingLeg { leg, kind: _, number }) = self.parts.incoming.recv() => {
                     Some(self.ready(leg, None, number, Origin::Accepted))
                 }
                 Some(joined) = self.dials.join_next_with_id() => self.dialled(joined),
