@@ -10,7 +10,7 @@ use bytes::BytesMut;
 use farhold_fuzz::contacts::{HOUR, abilities, leg, rendezvous};
 use farhold_secure::handshake::{Initiator, respond, take_message};
 use farhold_secure::lane::Ticket;
-use farhold_secure::opening::{LegKind, Opening, OpeningGuard};
+use farhold_secure::opening::{CallerId, LegKind, Opening, OpeningGuard};
 use farhold_secure::{Code, PublicKeys, Side};
 use libfuzzer_sys::fuzz_target;
 
@@ -49,6 +49,9 @@ fn before_the_handshake(bytes: &[u8]) {
         let _ = Ticket::of(opening);
         let opening = Opening::from_bytes(*opening);
         assert!(OpeningGuard::new().accept(&opening, LegKind::Direct, HOUR, [((), &one)]).is_err());
+    }
+    if let Some(id) = bytes.get(..20).and_then(CallerId::from_slice) {
+        assert!(OpeningGuard::new().accept_caller(&id, HOUR, [((), &one)]).is_err());
     }
     assert!(one.open(&one.watch_tokens(HOUR)[0], bytes).is_err());
     if let Ok(keys) = PublicKeys::from_bytes(bytes) {

@@ -39,6 +39,9 @@ pub const HANDSHAKE_WITHIN: Duration = Duration::from_secs(5);
 /// The version of the protocol that this program speaks.
 pub const PROTOCOL_VERSION: u8 = 1;
 
+/// Label of the [`ChannelBinding`].
+pub const CHANNEL_BINDING_LABEL: &[u8] = b"EXPORTER-farhold-noise-v1";
+
 const LENGTH_BYTES: usize = 2;
 
 /// What both sides of a leg know before its handshake.
@@ -54,7 +57,13 @@ pub struct Leg<'a> {
     pub kind: LegKind,
     /// The opening as sent on this leg.
     pub opening: &'a Opening,
+    /// What only the two ends of the channel below know: of a QUIC leg the TLS exporter's output, else nothing. Who
+    /// ends that channel in the middle has another one on each side, and the handshake fails.
+    pub binding: Option<&'a ChannelBinding>,
 }
+
+/// Output of the TLS exporter (RFC 8446, section 7.5) under [`CHANNEL_BINDING_LABEL`], without context.
+pub type ChannelBinding = [u8; 32];
 
 /// What this program can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -309,9 +318,10 @@ fn pairing_keys(leg: &Leg<'_>) -> Option<Vec<u8>> {
     leg.rendezvous.is_pairing().then(|| ordered.map(PublicKeys::to_bytes).concat())
 }
 
-/// What both sides must agree on for the handshake to succeed; every field has a fixed length.
+/// What both sides must agree on for the handshake to succeed; every field has a fixed length, and the last one is there
+/// or not.
 fn prologue(leg: &Leg<'_>, initiator: Side) -> Vec<u8> {
-    let mut prologue = Vec::with_capacity(64);
+    let mut prologue = Vec::with_capacity(96);
     prologue.extend_from_slice(b"farhold");
     prologue.extend_from_slice(&[
         PROTOCOL_VERSION,
@@ -321,6 +331,7 @@ fn prologue(leg: &Leg<'_>, initiator: Side) -> Vec<u8> {
     ]);
     let opening: &[u8; OPENING_BYTES] = leg.opening.as_bytes();
     prologue.extend_from_slice(opening);
+    prologue.extend_from_slice(leg.binding.map_or(&[], ChannelBinding::as_slice));
     prologue
 }
 

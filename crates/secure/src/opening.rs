@@ -3,6 +3,10 @@
 //!
 //! `version (1) | n (16 random bytes) | HMAC-SHA-256(key, version | leg kind | n), 16 bytes of it`, under a key of
 //! the dialer's side and the hour.
+//!
+//! A QUIC connection shows itself before that, by the [`CallerId`] that it is addressed to.
+
+mod caller;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,12 +20,14 @@ use zeroize::Zeroizing;
 use crate::random::{self, RandomError};
 use crate::rendezvous::{Hour, Rendezvous};
 
+pub use self::caller::{CALLER_ID_BYTES, CallerId};
+
 /// Length of an opening, and of the opening of a further lane.
 pub const OPENING_BYTES: usize = 33;
 /// First byte of a leg that begins with an opening.
 pub const OPENING_VERSION: u8 = 1;
-/// Openings of one contact remembered at once: a contact that dials more often than every three seconds for three
-/// hours is refused until the older ones expire.
+/// Openings, and beside them caller ids, of one contact remembered at once: a contact that dials more often than every
+/// three seconds for three hours is refused until the older ones expire.
 pub const OPENINGS_PER_CONTACT: usize = 4096;
 
 const NONCE_BYTES: usize = 16;
@@ -34,6 +40,10 @@ pub enum LegKind {
     Direct,
     /// Two TCP connections spliced by a relay.
     Bridged,
+    /// The first stream of a QUIC connection, whichever way its datagrams go.
+    Quic,
+    /// The first stream of a QUIC connection through NATs that both sides opened to each other.
+    Punched,
 }
 
 impl LegKind {
@@ -42,6 +52,8 @@ impl LegKind {
         match self {
             Self::Direct => 0,
             Self::Bridged => 1,
+            Self::Quic => 2,
+            Self::Punched => 3,
         }
     }
 }
@@ -101,11 +113,15 @@ impl fmt::Debug for Opening {
 /// It remembers in memory only: after a restart an opening of the last hours passes again, and the handshake behind
 /// it still cannot be finished without the contact's keys.
 pub struct OpeningGuard<K> {
-    seen: HashMap<K, HashMap<[u8; NONCE_BYTES], Hour>>,
+    openings: Seen<K, NONCE_BYTES>,
+    callers: Seen<K, { caller::NONCE_BYTES }>,
     /// Of the contacts asked about in `hour`.
     keys: HashMap<K, WindowKeys>,
     hour: Option<Hour>,
 }
+
+/// The random numbers that contacts have used.
+struct Seen<K, const N: usize>(HashMap<K, HashMap<[u8; N], Hour>>);
 
 /// The keys of the openings that one contact may send now. Boxed, so that a growing map leaves no copies behind.
 struct WindowKeys(Box<[Zeroizing<[u8; 32]>; 3]>);
@@ -113,7 +129,12 @@ struct WindowKeys(Box<[Zeroizing<[u8; 32]>; 3]>);
 impl<K: Eq + Hash + Copy> OpeningGuard<K> {
     /// One that has seen nothing.
     pub fn new() -> Self {
-        Self { seen: HashMap::new(), keys: HashMap::new(), hour: None }
+        Self {
+            openings: Seen(HashMap::new()),
+            callers: Seen(HashMap::new()),
+            keys: HashMap::new(),
+            hour: None,
+        }
     }
 
     /// Which of `contacts` opened a leg of this kind in `hour` or beside it. Costs only HMACs, three of each contact.
@@ -128,35 +149,52 @@ impl<K: Eq + Hash + Copy> OpeningGuard<K> {
             return Err(OpeningError::Version);
         }
         let nonce = nonce(&opening.0);
-        let received = &opening.0[1 + NONCE_BYTES..];
+        let made = |key: &[u8; 32]| mac(key, kind, &nonce).ct_eq(&opening.0[1 + NONCE_BYTES..]).into();
+        let (contact, of) = self.whose(made, hour, contacts).ok_or(OpeningError::Unknown)?;
+        self.openings.remember(contact, nonce, of, hour)
+    }
+
+    /// Which of `contacts` addressed a QUIC connection to this id in `hour` or beside it. Costs as much as
+    /// [`Self::accept`].
+    pub fn accept_caller<'a>(
+        &mut self,
+        id: &CallerId,
+        hour: Hour,
+        contacts: impl IntoIterator<Item = (K, &'a Rendezvous)>,
+    ) -> Result<K, OpeningError> {
+        let made = |key: &[u8; 32]| id.is_made_with(key);
+        let (contact, of) = self.whose(made, hour, contacts).ok_or(OpeningError::Unknown)?;
+        self.callers.remember(contact, id.nonce(), of, hour)
+    }
+
+    /// The contact with whose key of one of the hours something was made, and that hour.
+    fn whose<'a>(
+        &mut self,
+        made: impl Fn(&[u8; 32]) -> bool,
+        hour: Hour,
+        contacts: impl IntoIterator<Item = (K, &'a Rendezvous)>,
+    ) -> Option<(K, Hour)> {
         if self.hour.replace(hour) != Some(hour) {
             self.keys.clear();
         }
-        for (contact, rendezvous) in contacts {
+        contacts.into_iter().find_map(|(contact, rendezvous)| {
             let keys = self.keys.entry(contact).or_insert_with(|| WindowKeys::derive(rendezvous, hour));
-            for (of, key) in hour.window().into_iter().zip(keys.0.iter()) {
-                if mac(key, kind, &nonce).ct_eq(received).into() {
-                    return self.remember(contact, nonce, of, hour);
-                }
-            }
-        }
-        Err(OpeningError::Unknown)
+            let mut window = hour.window().into_iter().zip(keys.0.iter());
+            window.find(|(_, key)| made(key)).map(|(of, _)| (contact, of))
+        })
     }
 
     /// Forgets a contact that was removed.
     pub fn forget(&mut self, contact: &K) {
-        self.seen.remove(contact);
+        self.openings.0.remove(contact);
+        self.callers.0.remove(contact);
         self.keys.remove(contact);
     }
+}
 
-    fn remember(
-        &mut self,
-        contact: K,
-        nonce: [u8; NONCE_BYTES],
-        of: Hour,
-        now: Hour,
-    ) -> Result<K, OpeningError> {
-        let seen = self.seen.entry(contact).or_default();
+impl<K: Eq + Hash + Copy, const N: usize> Seen<K, N> {
+    fn remember(&mut self, contact: K, nonce: [u8; N], of: Hour, now: Hour) -> Result<K, OpeningError> {
+        let seen = self.0.entry(contact).or_default();
         let [oldest, ..] = now.window();
         seen.retain(|_, hour| *hour >= oldest);
         if seen.contains_key(&nonce) {

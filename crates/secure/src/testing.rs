@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use bytes::BytesMut;
 
-use crate::handshake::{Abilities, Confirmation, Established, Initiator, Leg, respond, take_message};
+use crate::handshake::{
+    Abilities, ChannelBinding, Confirmation, Established, Initiator, Leg, respond, take_message,
+};
 use crate::identity::{IDENTITY_BYTES, Identity, PublicKeys};
 use crate::kdf::Key;
 use crate::opening::{LegKind, Opening};
@@ -52,6 +54,7 @@ pub(crate) struct End {
     pub(crate) rendezvous: Rendezvous,
     pub(crate) kind: LegKind,
     pub(crate) opening: Opening,
+    pub(crate) binding: Option<ChannelBinding>,
     pub(crate) abilities: Abilities,
 }
 
@@ -63,6 +66,7 @@ impl End {
             rendezvous: &self.rendezvous,
             kind: self.kind,
             opening: &self.opening,
+            binding: self.binding.as_ref(),
         }
     }
 }
@@ -76,6 +80,7 @@ pub(crate) fn ends(initiator: Side, hardware_aes: [bool; 2]) -> [End; 2] {
         rendezvous: saved(side),
         kind: LegKind::Direct,
         opening,
+        binding: None,
         abilities: Abilities { capabilities: 0b101 << side.number(), hardware_aes },
     })
 }

@@ -52,6 +52,24 @@ fn every_pairing_of_machines_and_dialers_agrees() {
     }
 }
 
+/// Whoever ends the channel below in the middle has another one with each side.
+#[test]
+fn the_channel_below_is_part_of_the_handshake() {
+    let bound = |bindings: [Option<[u8; 32]>; 2]| {
+        let mut ends = ends(Side::Zero, [true; 2]);
+        for (end, binding) in ends.iter_mut().zip(bindings) {
+            (end.kind, end.binding) = (LegKind::Quic, binding);
+        }
+        ends
+    };
+    establish(&bound([Some([1; 32]); 2]), Instant::now());
+    for different in [[Some([1; 32]), Some([2; 32])], [Some([1; 32]), None], [None, Some([1; 32])]] {
+        let [initiator, responder] = bound(different);
+        let (_, message) = start(&initiator).unwrap();
+        assert!(answer(&responder, &message).is_err(), "{different:?}");
+    }
+}
+
 #[test]
 fn messages_have_the_expected_sizes() {
     let [zero, one] = ends(Side::Zero, [true; 2]);

@@ -6,7 +6,7 @@ use crate::rendezvous::PairSecret;
 use crate::side::Side;
 use crate::testing::{HOUR, pairing, saved};
 
-const KINDS: [LegKind; 2] = [LegKind::Direct, LegKind::Bridged];
+const KINDS: [LegKind; 3] = [LegKind::Direct, LegKind::Bridged, LegKind::Punched];
 
 fn opening(from: Side) -> Opening {
     Opening::new(&saved(from), LegKind::Direct, HOUR).unwrap()

@@ -45,6 +45,7 @@ pub fn leg<'a>(side: Side, rendezvous: &'a Rendezvous, opening: &'a Opening) -> 
         rendezvous,
         kind: LegKind::Direct,
         opening,
+        binding: None,
     }
 }
 
