@@ -1,0 +1,79 @@
+//! `farhold-wan`: checks the lab of long links, and measures Farhold in it.
+
+#![allow(clippy::print_stdout, reason = "its output is its purpose")]
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand};
+use farhold_wan::emulator::Loss;
+use farhold_wan::lab::Plan;
+
+mod verify;
+
+#[derive(Debug, Parser)]
+#[command(name = "farhold-wan", about = "A lab of long links (Linux, root)")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Measures what an emulated link carries, beside what was asked for
+    Verify(Link),
+}
+
+/// The link between the far host and the others.
+#[derive(Debug, Clone, Copy, Args)]
+struct Link {
+    /// Round trip, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 200.0)]
+    rtt: f64,
+    /// Rate of both peers' access each way, in Mbit/s
+    #[arg(long, value_name = "MBIT", default_value_t = 600.0)]
+    mbit: f64,
+    /// What the accesses buffer, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 200.0)]
+    buffer: f64,
+    /// Packets lost, in per cent
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0)]
+    loss: f64,
+    /// Loses them in bursts of so many packets on average
+    #[arg(long, value_name = "PACKETS")]
+    burst: Option<f64>,
+}
+
+impl Link {
+    fn plan(self) -> Plan {
+        let share = self.loss / 100.0;
+        Plan {
+            rtt: Duration::from_secs_f64(self.rtt / 1000.0),
+            rate: (self.mbit * 1e6) as u64,
+            buffer: Duration::from_secs_f64(self.buffer / 1000.0),
+            loss: match self.burst {
+                None if share == 0.0 => Loss::None,
+                None => Loss::Random { share },
+                Some(length) => Loss::Bursts { share, length },
+            },
+            ..Plan::default()
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("farhold-wan: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<()> {
+    match cli.command {
+        Command::Verify(link) => verify::run(link.plan()),
+    }
+}
