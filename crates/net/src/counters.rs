@@ -1,4 +1,7 @@
 //! Bytes on sockets: ciphertext, headers and handshakes, as handed to and got from the system.
+//!
+//! Of a QUIC connection the whole counts datagrams, as they are handed to the system, while a lane counts the bytes of
+//! its stream: which datagram carries what of which lane, and how often, is QUIC's affair.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,16 +31,25 @@ impl WireCounter {
     }
 
     pub(crate) fn add_received(&self, bytes: usize) {
-        self.received.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.add_received_alone(bytes);
         if let Some(whole) = &self.whole {
             whole.add_received(bytes);
         }
     }
 
+    /// Without the whole, which counts the same bytes elsewhere.
+    pub(crate) fn add_received_alone(&self, bytes: usize) {
+        self.received.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
     pub(crate) fn add_sent(&self, bytes: usize) {
-        self.sent.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.add_sent_alone(bytes);
         if let Some(whole) = &self.whole {
             whole.add_sent(bytes);
         }
+    }
+    /// Without the whole, which counts the same bytes elsewhere.
+    pub(crate) fn add_sent_alone(&self, bytes: usize) {
+        self.sent.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 }

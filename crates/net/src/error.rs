@@ -12,7 +12,7 @@ pub enum NetError {
     /// The text is no address of a relay.
     #[error("`{0}` is no relay address (HOST or HOST:PORT)")]
     RelayAddress(String),
-    /// The TCP port cannot be listened at.
+    /// The port cannot be listened at, over TCP or UDP.
     #[error("cannot listen at port {port}")]
     Listen {
         /// The port asked for.
@@ -20,6 +20,9 @@ pub enum NetError {
         /// What the system says.
         source: io::Error,
     },
+    /// TLS for QUIC cannot be set up.
+    #[error("QUIC cannot be set up")]
+    Quic(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The code or keys are our own.
     #[error("this is our own code")]
     OwnCode,

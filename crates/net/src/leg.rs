@@ -7,7 +7,8 @@ use std::time::Duration;
 use bytes::BytesMut;
 use farhold_secure::exchange::Exchange;
 use farhold_secure::handshake::{
-    self, Abilities, Confirmation, Established, HANDSHAKE_WITHIN, HandshakeError, Initiator, PairingKeys,
+    self, Abilities, ChannelBinding, Confirmation, Established, HANDSHAKE_WITHIN, HandshakeError, Initiator,
+    PairingKeys,
 };
 use farhold_secure::opening::{LegKind, OPENING_BYTES, Opening, OpeningError};
 use farhold_secure::rendezvous::Hour;
@@ -62,6 +63,8 @@ pub(crate) enum LegError {
     Control(#[from] ControlError),
     #[error("the other end took too long")]
     TimedOut,
+    #[error("the program is at its end")]
+    Closing,
     #[error("the contact refuses")]
     Refused,
     #[error(transparent)]
@@ -91,8 +94,10 @@ async fn initiate_now(
     cancel: CancellationToken,
 ) -> Result<Leg, LegError> {
     let opening = Opening::new(&parties.rendezvous, kind, Hour::of(clock::unix_milliseconds()))?;
+    let binding = socket.binding()?;
     let mut out = BytesMut::from(&opening.as_bytes()[..]);
-    let initiator = Initiator::start(&parties.leg(kind, &opening), parties.abilities, &mut out)?;
+    let leg = parties.leg(kind, &opening, binding.as_ref());
+    let initiator = Initiator::start(&leg, parties.abilities, &mut out)?;
     socket.write_all_buf(&mut out).await?;
     let mut received = BytesMut::new();
     let message = message(&mut socket, &mut received).await?;
@@ -123,7 +128,8 @@ async fn respond_now(
 ) -> Result<Leg, LegError> {
     let message = message(&mut socket, &mut received).await?;
     let mut out = BytesMut::new();
-    let leg = parties.leg(kind, opening);
+    let binding = socket.binding()?;
+    let leg = parties.leg(kind, opening, binding.as_ref());
     let mut unconfirmed = handshake::respond(&leg, parties.abilities, &message, clock::now(), &mut out)?;
     socket.write_all_buf(&mut out).await?;
     loop {
@@ -169,13 +175,19 @@ pub(crate) async fn read_more(socket: &mut Socket, received: &mut BytesMut) -> R
 }
 
 impl Parties {
-    fn leg<'a>(&'a self, kind: LegKind, opening: &'a Opening) -> handshake::Leg<'a> {
+    fn leg<'a>(
+        &'a self,
+        kind: LegKind,
+        opening: &'a Opening,
+        binding: Option<&'a ChannelBinding>,
+    ) -> handshake::Leg<'a> {
         handshake::Leg {
             identity: &self.identity,
             peer: &self.peer,
             rendezvous: &self.rendezvous,
             kind,
             opening,
+            binding,
         }
     }
 

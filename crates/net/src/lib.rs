@@ -27,6 +27,7 @@ mod net;
 mod network;
 mod pairing;
 pub mod peer;
+mod quic;
 mod rendezvous;
 mod roster;
 pub mod service;

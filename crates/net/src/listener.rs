@@ -1,8 +1,9 @@
-//! The TCP port at which contacts reach us. Anything that does not begin as a contact's connection does is closed
-//! without a word.
+//! The port at which contacts reach us, over TCP and QUIC. A TCP connection that does not begin as a contact's does is
+//! closed without a word, and a QUIC connection is not even begun.
 
 mod gate;
 
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,7 +11,7 @@ use std::time::Duration;
 use bytes::BytesMut;
 use farhold_secure::handshake::HANDSHAKE_WITHIN;
 use farhold_secure::lane::Ticket;
-use farhold_secure::opening::{LegKind, OPENING_BYTES, Opening};
+use farhold_secure::opening::{LegKind, Opening, OpeningError};
 use farhold_secure::rendezvous::Hour;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
@@ -22,12 +23,18 @@ use crate::clock;
 use crate::counters::WireCounter;
 use crate::error::NetError;
 use crate::leg::{self, LegError};
-use crate::roster::{IncomingLeg, Roster};
+use crate::quic::{self, Endpoint, Quic};
+use crate::roster::{Host, IncomingLeg, Roster, RosterId};
 use crate::socket::Socket;
 use crate::tickets::{Arrival, Tickets};
 
 /// After an error of `accept`, which is about this machine (no more descriptors), not about a caller.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Free TCP ports that are tried for one that UDP has free too.
+const BIND_TRIES: u32 = 16;
+/// What may come over either transport.
+const TCP_KINDS: &[LegKind] = &[LegKind::Direct];
+const QUIC_KINDS: &[LegKind] = &[LegKind::Quic, LegKind::Punched];
 
 /// What callers are met with.
 #[derive(Debug)]
@@ -35,24 +42,45 @@ pub(crate) struct Reception {
     pub(crate) roster: Arc<Roster>,
     pub(crate) tickets: Arc<Tickets>,
     pub(crate) counter: Arc<WireCounter>,
+    pub(crate) gate: Arc<SharedGate>,
     pub(crate) cancel: CancellationToken,
 }
 
-/// Binds the port: at `bind`, or at every IPv6 and IPv4 address.
-pub(crate) async fn bind(bind: Option<IpAddr>, port: u16) -> Result<TcpListener, NetError> {
+/// Callers of both transports.
+#[derive(Debug, Default)]
+pub(crate) struct SharedGate(Mutex<Gate<AbortHandle>>);
+
+/// Binds the port, for TCP and UDP: at `bind`, or at every IPv6 and IPv4 address. 0 is any that is free for both.
+pub(crate) async fn bind(
+    quic: &Arc<Quic>,
+    bind: Option<IpAddr>,
+    port: u16,
+) -> Result<(TcpListener, Endpoint), NetError> {
+    let mut tries = if port == 0 { BIND_TRIES } else { 1 };
+    loop {
+        tries -= 1;
+        match bind_both(quic, bind, port).await {
+            Err(error) if tries > 0 && error.kind() == io::ErrorKind::AddrInUse => {}
+            bound => return bound.map_err(|source| NetError::Listen { port, source }),
+        }
+    }
+}
+
+async fn bind_both(quic: &Arc<Quic>, bind: Option<IpAddr>, port: u16) -> io::Result<(TcpListener, Endpoint)> {
     let addresses: &[IpAddr] = match &bind {
         Some(address) => &[*address],
         // An IPv6 socket takes IPv4 too, where there is IPv6.
         None => &[IpAddr::V6(Ipv6Addr::UNSPECIFIED), IpAddr::V4(Ipv4Addr::UNSPECIFIED)],
     };
     let addresses: Vec<SocketAddr> = addresses.iter().map(|address| (*address, port).into()).collect();
-    TcpListener::bind(&addresses[..]).await.map_err(|source| NetError::Listen { port, source })
+    let listener = TcpListener::bind(&addresses[..]).await?;
+    let endpoint = Endpoint::listen(quic, bind, listener.local_addr()?.port())?;
+    Ok((listener, endpoint))
 }
 
-/// Serves callers until cancelled.
+/// Serves callers over TCP until cancelled.
 pub(crate) async fn serve(listener: TcpListener, reception: Arc<Reception>) {
     let mut tasks = JoinSet::new();
-    let gate: Arc<Mutex<Gate<AbortHandle>>> = Arc::default();
     loop {
         let accepted = tokio::select! {
             () = reception.cancel.cancelled() => return,
@@ -61,14 +89,11 @@ pub(crate) async fn serve(listener: TcpListener, reception: Arc<Reception>) {
         };
         match accepted {
             Ok((stream, caller)) => {
-                let mut open = lock(&gate);
-                let Admission { id, evicted } = open.admit(Source::of(caller.ip()));
-                if let Some(oldest) = evicted {
-                    oldest.abort();
-                }
-                let place = Place { gate: Arc::clone(&gate), id };
+                let place = Place::take(&reception.gate, Source::of(caller.ip()));
+                let id = place.id;
+                // Not under the gate's lock: a runtime that shuts down drops the place at once.
                 let handle = tasks.spawn(receive(stream, Arc::clone(&reception), place));
-                open.seat(id, handle);
+                reception.gate.seat(id, handle);
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot accept connections");
@@ -78,20 +103,67 @@ pub(crate) async fn serve(listener: TcpListener, reception: Arc<Reception>) {
     }
 }
 
+/// Serves callers over QUIC until cancelled.
+pub(crate) async fn serve_quic(endpoint: Endpoint, reception: Arc<Reception>) {
+    let mut tasks = JoinSet::new();
+    loop {
+        let incoming = tokio::select! {
+            () = reception.cancel.cancelled() => return,
+            Some(_) = tasks.join_next() => continue,
+            Some(incoming) = endpoint.incoming() => incoming,
+        };
+        let (Some(id), Some(remote)) = (incoming.caller(), incoming.remote()) else { continue };
+        match reception.roster.whose_caller(&id, now()) {
+            Ok((contact, _)) => {
+                let place = Place::take(&reception.gate, Source::of(remote));
+                let id = place.id;
+                if place.prove(contact) {
+                    let handle = tasks.spawn(receive_quic(incoming, contact, Arc::clone(&reception), place));
+                    reception.gate.seat(id, handle);
+                }
+            }
+            Err(error) => tracing::debug!(%error, "a caller is ignored"),
+        }
+    }
+}
+
 /// A caller's place at the gate, given up when dropped.
 struct Place {
-    gate: Arc<Mutex<Gate<AbortHandle>>>,
+    gate: Arc<SharedGate>,
     id: CallerId,
+}
+
+impl Place {
+    fn take(gate: &Arc<SharedGate>, source: Source) -> Self {
+        let Admission { id, evicted } = gate.lock().admit(source);
+        if let Some(oldest) = evicted {
+            oldest.abort();
+        }
+        Self { gate: Arc::clone(gate), id }
+    }
+
+    fn prove(&self, contact: RosterId) -> bool {
+        self.gate.lock().prove(self.id, contact)
+    }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        lock(&self.gate).leave(self.id);
+        self.gate.lock().leave(self.id);
     }
 }
 
-fn lock(gate: &Mutex<Gate<AbortHandle>>) -> MutexGuard<'_, Gate<AbortHandle>> {
-    gate.lock().unwrap_or_else(PoisonError::into_inner)
+impl SharedGate {
+    fn lock(&self) -> MutexGuard<'_, Gate<AbortHandle>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn seat(&self, id: CallerId, handle: AbortHandle) {
+        let left = self.lock().seat(id, handle);
+        if let Some(left) = left {
+            left.abort();
+        }
+    }
 }
 
 async fn receive(stream: TcpStream, reception: Arc<Reception>, place: Place) {
@@ -114,31 +186,59 @@ async fn receive_from(mut socket: Socket, reception: &Reception, place: &Place) 
         let _ = waiting.send(Arrival { socket, opening, received });
         return Ok(());
     }
-    receive_leg(socket, &opening, received, until, reception, place).await
+    let opening = Opening::from_bytes(opening);
+    let (contact, host, kind) = reception.roster.whose(&opening, TCP_KINDS, now())?;
+    if !place.prove(contact) {
+        return Err(OpeningError::TooMany.into());
+    }
+    receive_leg(socket, &opening, received, kind, until, reception, host).await
+}
+
+async fn receive_quic(incoming: quic::Incoming, contact: RosterId, reception: Arc<Reception>, place: Place) {
+    if let Err(error) = receive_quic_from(incoming, contact, &reception).await {
+        tracing::debug!(%error, "a caller was closed");
+    }
+    drop(place);
+}
+
+async fn receive_quic_from(
+    incoming: quic::Incoming,
+    contact: RosterId,
+    reception: &Reception,
+) -> Result<(), LegError> {
+    let until = Instant::now() + HANDSHAKE_WITHIN;
+    let accepting = incoming.accept(WireCounter::part_of(&reception.counter));
+    let mut socket = timeout_at(until, accepting).await??;
+    let (opening, received) = timeout_at(until, leg::read_opening(&mut socket)).await??;
+    let opening = Opening::from_bytes(opening);
+    let (opener, host, kind) = reception.roster.whose(&opening, QUIC_KINDS, now())?;
+    if opener != contact {
+        return Err(OpeningError::Unknown.into());
+    }
+    receive_leg(socket, &opening, received, kind, until, reception, host).await
 }
 
 async fn receive_leg(
     socket: Socket,
-    opening: &[u8; OPENING_BYTES],
+    opening: &Opening,
     received: BytesMut,
+    kind: LegKind,
     until: Instant,
     reception: &Reception,
-    place: &Place,
+    host: Host,
 ) -> Result<(), LegError> {
-    let opening = Opening::from_bytes(*opening);
-    let (host, kind) =
-        reception.roster.whose(&opening, &[LegKind::Direct], Hour::of(clock::unix_milliseconds()))?;
-    if !lock(&place.gate).prove(place.id) {
-        return Err(LegError::TimedOut);
-    }
     let parties = &host.parties;
     let cancel = reception.cancel.clone();
-    let responding = leg::respond(socket, parties, kind, &opening, received, cancel);
+    let responding = leg::respond(socket, parties, kind, opening, received, cancel);
     let mut leg = timeout_at(until, responding).await??;
     let number = leg.first_words(parties.side(), 0).await?;
     // A contact with more legs in hand than it can look at loses this one.
     let _ = host.incoming.try_send(IncomingLeg { leg, kind, number });
     Ok(())
+}
+
+fn now() -> Hour {
+    Hour::of(clock::unix_milliseconds())
 }
 
 #[cfg(test)]

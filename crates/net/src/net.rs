@@ -20,6 +20,7 @@ use crate::listener::{self, Reception};
 use crate::network::{self, Addresses};
 use crate::pairing::{self, Pairing};
 use crate::peer::Peer;
+use crate::quic::Quic;
 use crate::rendezvous::Relay;
 use crate::service::PeerService;
 use crate::shared::Shared;
@@ -62,11 +63,13 @@ impl Net {
         cancel: CancellationToken,
     ) -> Result<(Self, mpsc::Receiver<NetEvent>), NetError> {
         let NetConfig { relay: address, bind, port, announce, relay_only, no_lan, hardware_aes } = config;
-        let listener = match relay_only {
+        let counter = Arc::default();
+        let quic = Quic::new(Arc::clone(&counter)).map_err(|error| NetError::Quic(error.into()))?;
+        let port = match relay_only {
             true => None,
-            false => Some(listener::bind(bind, port).await?),
+            false => Some(listener::bind(&quic, bind, port).await?),
         };
-        let listening = listener.as_ref().and_then(|listener| listener.local_addr().ok());
+        let listening = port.as_ref().and_then(|(listener, _)| listener.local_addr().ok());
         let (events, event_receiver) = mpsc::channel(EVENTS);
         let tracker = TaskTracker::new();
         let cancel = cancel.child_token();
@@ -86,7 +89,9 @@ impl Net {
             loopback: bind.is_some_and(|ip| ip.is_loopback()),
             roster: Arc::default(),
             tickets: Arc::default(),
-            counter: Arc::default(),
+            counter,
+            quic,
+            endpoint: port.as_ref().map(|(_, endpoint)| endpoint.clone()),
             addresses,
             announced,
             events,
@@ -94,14 +99,16 @@ impl Net {
             cancel,
         });
         shared.tracker.spawn(network::follow(addresses_sender, shared.cancel.clone()));
-        if let (Some(listener), Some(listening)) = (listener, listening) {
-            let reception = Reception {
+        if let (Some((listener, endpoint)), Some(listening)) = (port, listening) {
+            let reception = Arc::new(Reception {
                 roster: Arc::clone(&shared.roster),
                 tickets: Arc::clone(&shared.tickets),
                 counter: Arc::clone(&shared.counter),
+                gate: Arc::default(),
                 cancel: shared.cancel.clone(),
-            };
-            shared.tracker.spawn(listener::serve(listener, Arc::new(reception)));
+            });
+            shared.tracker.spawn(listener::serve(listener, Arc::clone(&reception)));
+            shared.tracker.spawn(listener::serve_quic(endpoint, reception));
             let given = announce.or_else(|| bind.map(|ip| vec![SocketAddr::new(ip, listening.port())]));
             let announcing =
                 announce_addresses(Arc::clone(&shared), given, listening.port(), announced_sender);
@@ -193,7 +200,7 @@ impl Net {
         self.inner.shared.relay.state()
     }
 
-    /// Bytes on all sockets with contacts.
+    /// Bytes on all sockets with contacts: of TCP connections, and of UDP datagrams.
     pub fn counters(&self) -> Arc<WireCounter> {
         Arc::clone(&self.inner.shared.counter)
     }
@@ -209,6 +216,7 @@ impl Net {
         shared.cancel.cancel();
         shared.tracker.close();
         shared.tracker.wait().await;
+        shared.quic.stop().await;
     }
 
     fn start_contact(

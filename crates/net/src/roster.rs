@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use farhold_secure::opening::{LegKind, Opening, OpeningError, OpeningGuard};
+use farhold_secure::opening::{CallerId, LegKind, Opening, OpeningError, OpeningGuard};
 use farhold_secure::rendezvous::Hour;
 use tokio::sync::mpsc;
 
@@ -11,7 +11,7 @@ use crate::leg::{Leg, Parties};
 
 /// Names one registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct RosterId(u64);
+pub(crate) struct RosterId(pub(crate) u64);
 
 /// A leg that a contact opened, after its first words.
 #[derive(Debug)]
@@ -59,18 +59,26 @@ impl Roster {
         Entry { roster: Arc::clone(self), id }
     }
 
+    /// Whose connection this is, by what it is addressed to.
+    pub(crate) fn whose_caller(&self, id: &CallerId, hour: Hour) -> Result<(RosterId, Host), OpeningError> {
+        let Inner { guard, hosts, .. } = &mut *self.lock();
+        let contacts = hosts.iter().map(|(id, host)| (*id, &*host.parties.rendezvous));
+        let contact = guard.accept_caller(id, hour, contacts)?;
+        Ok((contact, hosts.get(&contact).cloned().ok_or(OpeningError::Unknown)?))
+    }
+
     /// Whose straight leg this is, and which of `kinds`.
     pub(crate) fn whose(
         &self,
         opening: &Opening,
         kinds: &[LegKind],
         hour: Hour,
-    ) -> Result<(Host, LegKind), OpeningError> {
+    ) -> Result<(RosterId, Host, LegKind), OpeningError> {
         let Inner { guard, hosts, .. } = &mut *self.lock();
         for kind in kinds {
             let contacts = hosts.iter().map(|(id, host)| (*id, &*host.parties.rendezvous));
             match guard.accept(opening, *kind, hour, contacts) {
-                Ok(id) => return Ok((hosts.get(&id).cloned().ok_or(OpeningError::Unknown)?, *kind)),
+                Ok(id) => return Ok((id, hosts.get(&id).cloned().ok_or(OpeningError::Unknown)?, *kind)),
                 Err(OpeningError::Unknown) => {}
                 Err(error) => return Err(error),
             }
@@ -94,6 +102,17 @@ impl Entry {
     ) -> Result<(), OpeningError> {
         let contact = [(self.id, &*parties.rendezvous)];
         self.roster.lock().guard.accept(opening, kind, hour, contact).map(|_| ())
+    }
+
+    /// Checks what a connection that came through the relay is addressed to.
+    pub(crate) fn check_caller(
+        &self,
+        id: &CallerId,
+        hour: Hour,
+        parties: &Parties,
+    ) -> Result<(), OpeningError> {
+        let contact = [(self.id, &*parties.rendezvous)];
+        self.roster.lock().guard.accept_caller(id, hour, contact).map(|_| ())
     }
 }
 

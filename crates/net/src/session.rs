@@ -5,7 +5,7 @@ mod opening;
 mod pulse;
 mod task;
 
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -88,8 +88,8 @@ pub(crate) enum Order {
 pub(crate) struct Session {
     pub(crate) id: SessionId,
     pub(crate) path: Path,
-    /// Our end of the control lane, if the lane is a straight one.
-    pub(crate) local: Option<SocketAddr>,
+    /// Our address, if the control lane is a straight one and hangs on it.
+    pub(crate) local: Option<IpAddr>,
     pub(crate) calls: Arc<Calls>,
     pub(crate) view: watch::Receiver<View>,
     orders: mpsc::Sender<Order>,
@@ -102,7 +102,7 @@ impl Session {
         let (id, path, cancel) = (setup.id, setup.path, setup.cancel.clone());
         let local = match path {
             Path::Relayed => None,
-            Path::Punched | Path::Direct | Path::Lan => setup.leg.channel.stream().socket().local().ok(),
+            Path::Punched | Path::Direct | Path::Lan => setup.leg.channel.stream().socket().local(),
         };
         let (orders, order_receiver) = mpsc::channel(4);
         let (view_sender, view) = watch::channel(View::default());

@@ -15,6 +15,7 @@ use crate::config::RelayAddress;
 use crate::counters::WireCounter;
 use crate::event::NetEvent;
 use crate::network::Addresses;
+use crate::quic::{Endpoint, Quic};
 use crate::rendezvous::Relay;
 use crate::roster::Roster;
 use crate::service::PeerService;
@@ -33,6 +34,9 @@ pub(crate) struct Shared {
     pub(crate) roster: Arc<Roster>,
     pub(crate) tickets: Arc<Tickets>,
     pub(crate) counter: Arc<WireCounter>,
+    pub(crate) quic: Arc<Quic>,
+    /// The UDP port, at the same number as the TCP port; `None` with `relay_only`.
+    pub(crate) endpoint: Option<Endpoint>,
     pub(crate) addresses: watch::Receiver<Addresses>,
     /// Where contacts are told to reach us.
     pub(crate) announced: watch::Receiver<Vec<SocketAddr>>,

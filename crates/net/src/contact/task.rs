@@ -207,7 +207,7 @@ impl Task {
     fn unrooted(&self) -> bool {
         let addresses = self.parts.shared.addresses.borrow();
         let ours = self.session.as_ref().and_then(|session| session.local);
-        ours.is_some_and(|local| !addresses.has(local.ip()))
+        ours.is_some_and(|local| !addresses.has(local))
     }
 
     fn ready(

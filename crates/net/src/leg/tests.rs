@@ -39,7 +39,7 @@ async fn a_repeated_first_message_leads_nowhere() {
     let opening =
         Opening::new(&zero.rendezvous, LegKind::Direct, Hour::of(clock::unix_milliseconds())).unwrap();
     let mut out = BytesMut::from(&opening.as_bytes()[..]);
-    Initiator::start(&zero.leg(LegKind::Direct, &opening), zero.abilities, &mut out).unwrap();
+    Initiator::start(&zero.leg(LegKind::Direct, &opening, None), zero.abilities, &mut out).unwrap();
     recorded.write_all_buf(&mut out).await.unwrap();
     let (opening, received) = read_opening(&mut tapped).await.unwrap();
     let opening = Opening::from_bytes(opening);

@@ -6,12 +6,14 @@
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
+use crate::roster::RosterId;
+
 /// Callers that have not sent a valid opening, in all.
 pub(crate) const UNPROVEN: usize = 128;
 /// The same of one source.
 pub(crate) const UNPROVEN_PER_SOURCE: usize = 32;
-/// Callers with a valid opening whose handshake is under way.
-pub(crate) const PROVEN: usize = 64;
+/// Callers of one contact with a valid opening whose handshake is under way.
+pub(crate) const PROVEN_PER_CONTACT: usize = 16;
 
 /// An IPv4 address or an IPv6 /64, which one subscriber has whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +50,8 @@ pub(crate) struct Admission<H> {
 struct Caller<H> {
     id: CallerId,
     source: Source,
-    proven: bool,
+    /// The contact of which it has shown to be.
+    proven: Option<RosterId>,
     handle: Option<H>,
 }
 
@@ -68,7 +71,7 @@ impl<H> Default for Gate<H> {
 impl<H> Gate<H> {
     /// Lets a caller in.
     pub(crate) fn admit(&mut self, source: Source) -> Admission<H> {
-        let unproven = |caller: &&Caller<H>| !caller.proven;
+        let unproven = |caller: &&Caller<H>| caller.proven.is_none();
         let all = self.callers.iter().filter(unproven).count();
         let same = self.callers.iter().filter(unproven).filter(|caller| caller.source == source).count();
         let mut evicted = None;
@@ -79,24 +82,27 @@ impl<H> Gate<H> {
         }
         self.last += 1;
         let id = CallerId(self.last);
-        self.callers.push_back(Caller { id, source, proven: false, handle: None });
+        self.callers.push_back(Caller { id, source, proven: None, handle: None });
         Admission { id, evicted }
     }
 
-    /// Says what ends a caller.
-    pub(crate) fn seat(&mut self, id: CallerId, handle: H) {
-        if let Some(caller) = self.callers.iter_mut().find(|caller| caller.id == id) {
-            caller.handle = Some(handle);
-        }
+    /// Says what ends a caller; gives it back if the caller is no longer inside.
+    pub(crate) fn seat(&mut self, id: CallerId, handle: H) -> Option<H> {
+        let Some(caller) = self.callers.iter_mut().find(|caller| caller.id == id) else {
+            return Some(handle);
+        };
+        caller.handle = Some(handle);
+        None
     }
 
-    /// The caller sent a valid opening; `false` if too many have.
-    pub(crate) fn prove(&mut self, id: CallerId) -> bool {
-        if self.callers.iter().filter(|caller| caller.proven).count() >= PROVEN {
+    /// The caller has shown to be of a contact; `false` if too many of that contact have.
+    pub(crate) fn prove(&mut self, id: CallerId, contact: RosterId) -> bool {
+        let others = self.callers.iter().filter(|caller| caller.id != id && caller.proven == Some(contact));
+        if others.count() >= PROVEN_PER_CONTACT {
             return false;
         }
         if let Some(caller) = self.callers.iter_mut().find(|caller| caller.id == id) {
-            caller.proven = true;
+            caller.proven = Some(contact);
         }
         true
     }
@@ -107,7 +113,7 @@ impl<H> Gate<H> {
     }
 
     fn evict(&mut self, of: impl Fn(&Caller<H>) -> bool) -> Option<H> {
-        let oldest = self.callers.iter().position(|caller| !caller.proven && of(caller))?;
+        let oldest = self.callers.iter().position(|caller| caller.proven.is_none() && of(caller))?;
         self.callers.remove(oldest)?.handle
     }
 }
@@ -122,7 +128,7 @@ mod tests {
 
     fn enter(gate: &mut Gate<u64>, source: Source) -> (CallerId, Option<u64>) {
         let Admission { id, evicted } = gate.admit(source);
-        gate.seat(id, id.0);
+        assert_eq!(gate.seat(id, id.0), None);
         (id, evicted)
     }
 
@@ -139,7 +145,7 @@ mod tests {
     fn who_has_proved_itself_stays() {
         let mut gate = Gate::default();
         let (first, _) = enter(&mut gate, source(1));
-        assert!(gate.prove(first));
+        assert!(gate.prove(first, RosterId(1)));
         for _ in 0..3 * UNPROVEN_PER_SOURCE {
             assert_ne!(enter(&mut gate, source(1)).1, Some(first.0));
         }
@@ -152,8 +158,30 @@ mod tests {
             enter(&mut gate, source(index));
         }
         assert_eq!(gate.callers.len(), UNPROVEN);
-        let ids: Vec<_> = gate.callers.iter().map(|caller| caller.id).collect();
-        assert_eq!(ids.into_iter().filter(|id| gate.prove(*id)).count(), PROVEN);
+    }
+
+    #[test]
+    fn a_contact_fills_its_own_places_only() {
+        let mut gate = Gate::default();
+        let ids: Vec<_> = (0..=255).map(|index| enter(&mut gate, source(index)).0).collect();
+        let ids = &ids[256 - UNPROVEN..];
+        let proven = |gate: &mut Gate<u64>, contact| {
+            ids.iter().filter(|id| gate.prove(**id, RosterId(contact))).count()
+        };
+        assert_eq!(proven(&mut gate, 1), PROVEN_PER_CONTACT);
+        let (another, _) = enter(&mut gate, source(1));
+        assert!(!gate.prove(another, RosterId(1)));
+        assert!(gate.prove(another, RosterId(2)));
+        // Saying it again takes no further place.
+        assert!(gate.prove(another, RosterId(2)));
+    }
+
+    #[test]
+    fn who_left_before_it_was_seated_is_given_back() {
+        let mut gate = Gate::default();
+        let Admission { id, .. } = gate.admit(source(1));
+        gate.leave(id);
+        assert_eq!(gate.seat(id, 7), Some(7));
     }
 
     #[test]

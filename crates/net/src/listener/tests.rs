@@ -22,6 +22,7 @@ async fn opening_and_handshake_have_one_deadline() {
         roster: Arc::default(),
         tickets: Arc::default(),
         counter: Arc::default(),
+        gate: Arc::default(),
         cancel: CancellationToken::new(),
     };
     let (incoming, _incoming) = mpsc::channel(1);
@@ -31,9 +32,7 @@ async fn opening_and_handshake_have_one_deadline() {
     let mut caller = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let (stream, address) = listener.accept().await.unwrap();
     let socket = Socket::new(stream, Arc::default()).unwrap();
-    let gate: Arc<Mutex<Gate<AbortHandle>>> = Arc::default();
-    let id = lock(&gate).admit(Source::of(address.ip())).id;
-    let place = Place { gate, id };
+    let place = Place::take(&reception.gate, Source::of(address.ip()));
 
     let start = Instant::now();
     let hour = Hour::of(clock::unix_milliseconds());
