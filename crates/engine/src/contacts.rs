@@ -3,6 +3,8 @@
 //! A contact is pending from `contact add` on, provisional once paired and stored here, and paired once the peer
 //! has stored it too. Everything here is kept in one sealed file (`file`), as a whole.
 
+use std::path::PathBuf;
+
 use farhold_secure::code::CodeError;
 use farhold_secure::{Code, PairSecret, PublicKeys};
 use farhold_wire::{ContactId, Name, NameError};
@@ -113,6 +115,8 @@ pub(crate) struct Contact {
     pub(crate) wanted: bool,
     /// The words of the pairing, for the two users to compare.
     pub(crate) words: Option<String>,
+    /// Where its pushes land; without it they are refused.
+    pub(crate) accept: Option<PathBuf>,
 }
 
 impl Contact {
@@ -174,6 +178,7 @@ impl ContactBook {
             pairing: Pairing::Pending,
             wanted: true,
             words: None,
+            accept: None,
         });
         Ok(id_of(&code))
     }
@@ -199,6 +204,15 @@ impl ContactBook {
     /// Records whether a session is wanted; whether that changed anything.
     pub(crate) fn want(&mut self, id: ContactId, wanted: bool) -> bool {
         self.get_mut(id).is_some_and(|contact| std::mem::replace(&mut contact.wanted, wanted) != wanted)
+    }
+
+    /// Takes a contact's pushes into a folder, or none.
+    pub(crate) fn accept(&mut self, name: &str, folder: Option<PathBuf>) -> Result<(), ContactError> {
+        let id = self.named(name)?.id();
+        if let Some(contact) = self.get_mut(id) {
+            contact.accept = folder;
+        }
+        Ok(())
     }
 
     /// Records a pairing that the peer has not confirmed; `false` if there is no such contact, or its keys are not

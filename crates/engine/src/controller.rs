@@ -2,6 +2,7 @@
 //! to disk and published before the next is looked at. What only reads uses what was published.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use farhold_catalog::Replica;
@@ -51,6 +52,12 @@ pub(crate) enum Order {
         name: String,
         wanted: bool,
         reply: Reply<ContactId>,
+    },
+    /// Where a contact's pushes land; without a folder they are refused.
+    Accept {
+        name: String,
+        folder: Option<PathBuf>,
+        reply: Reply<()>,
     },
     LimitCache {
         bytes: u64,
@@ -139,6 +146,7 @@ impl Controller {
             }
             Order::RemoveContact { name, reply } => drop(reply.send(self.remove_contact(&name).await)),
             Order::Want { name, wanted, reply } => drop(reply.send(self.want(&name, wanted).await)),
+            Order::Accept { name, folder, reply } => drop(reply.send(self.accept(&name, folder).await)),
             Order::LimitCache { bytes, reply } => drop(reply.send(self.limit_cache(bytes).await)),
             Order::Replica { id, reply } => {
                 drop(reply.send(Ok(self.links.get(&id).map(|link| link.replica.clone()))));
@@ -243,6 +251,14 @@ impl Controller {
         // Whatever came of it, this is what is on disk. Last, since who waits for the pairing goes on to the session.
         self.contacts.send_replace(book);
         linked
+    }
+
+    async fn accept(&mut self, name: &str, folder: Option<PathBuf>) -> Result<(), EngineError> {
+        let mut book = self.book();
+        book.accept(name, folder)?;
+        self.save(&book).await?;
+        self.contacts.send_replace(book);
+        Ok(())
     }
 
     async fn promoted(&mut self, id: ContactId) -> Result<(), EngineError> {

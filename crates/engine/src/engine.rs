@@ -21,16 +21,19 @@ use crate::identity;
 use crate::layout::Layout;
 use crate::lock::{InstanceLock, LockError};
 use crate::mounting::Mounting;
+use crate::rates::Rates;
 use crate::secrets::MasterKey;
 use crate::seek::FetchMeter;
 use crate::settings::Settings;
 use crate::status::MountStatus;
 use crate::storage::{Places, Storage};
+use crate::transfers::Transfers;
 
 mod contacts;
 mod drive;
 mod shares;
 mod status;
+mod transfers;
 
 /// How long goodbyes and unmounting may take when the engine stops, and how long closing files may take after that:
 /// together less than 10 s.
@@ -175,10 +178,11 @@ impl Engine {
         tasks: &Tasks,
     ) -> Result<Parts, EngineError> {
         let code = *kept.identity.code();
+        let (contacts, book) = watch::channel(kept.contacts);
+        let transfers = Transfers::open(&layout, book.clone()).await?;
         let service = Arc::new(HomeService(storage.home.clone()));
         let identity = Arc::new(kept.identity);
         let (net, events) = Net::start(choices.net, identity, service, tasks.all.child_token()).await?;
-        let (contacts, book) = watch::channel(kept.contacts);
         let meter = FetchMeter::default();
         let mut controller = Controller {
             code,
@@ -215,7 +219,10 @@ impl Engine {
         }
         let (orders, received) = mpsc::channel(ORDERS);
         tasks.tracker.spawn(controller.run(received, events));
-        Ok(Parts { code, layout, relay: choices.relay, orders, contacts: book, mount, meter, net })
+        let rates = Rates::default();
+        let noting = Self::note_rates(net.clone(), book.clone(), rates.clone());
+        tasks.tracker.spawn(tasks.work.clone().run_until_cancelled_owned(noting));
+        Ok(Parts { code, layout, relay: choices.relay, orders, contacts: book, mount, meter, rates, net, transfers })
     }
 
     /// This engine's code.
@@ -280,7 +287,9 @@ struct Parts {
     contacts: watch::Receiver<ContactBook>,
     mount: Option<watch::Receiver<MountStatus>>,
     meter: FetchMeter,
+    rates: Rates,
     net: Net,
+    transfers: Transfers,
 }
 
 impl Parts {

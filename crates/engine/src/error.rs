@@ -14,6 +14,7 @@ use crate::commands::DrivePathError;
 use crate::contacts::ContactError;
 use crate::secrets::SecretsError;
 use crate::settings::SettingsError;
+use crate::transfers::error::TransferError;
 
 /// Kinds of failure, as far as a caller can act on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +72,9 @@ pub enum EngineError {
     /// A contact cannot be had or saved so.
     #[error(transparent)]
     Contact(#[from] ContactError),
+    /// A transfer cannot be had or changed so.
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
     /// A text is no path in the drive.
     #[error(transparent)]
     DrivePath(#[from] DrivePathError),
@@ -172,6 +176,7 @@ impl EngineError {
             | Self::OneNameManyPaths
             | Self::CacheLimit { .. } => ErrorClass::Usage,
             Self::Contact(error) => error.class(),
+            Self::Transfer(error) => error.class(),
             Self::Net(error) => net(error),
             Self::Mount(error) => mount(error),
             Self::Drive { source, .. } => drive(*source),

@@ -36,12 +36,17 @@ impl Layout {
         Some(std::env::home_dir()?.join("Farhold"))
     }
 
+    /// Where a pull lands unless something else is asked for: `~/Downloads`. `None` if the user has no home.
+    pub fn default_downloads() -> Option<PathBuf> {
+        Some(std::env::home_dir()?.join("Downloads"))
+    }
+
     /// Makes the folders that must exist, readable by this user only.
     ///
     /// # Errors
     /// What the file system says.
     pub fn create(&self) -> io::Result<()> {
-        for folder in [self.root.clone(), self.replicas(), self.runtime()] {
+        for folder in [self.root.clone(), self.replicas(), self.journals(), self.runtime()] {
             private_folder(&folder)?;
         }
         if let Some(parent) = self.control_socket().parent() {
@@ -103,6 +108,16 @@ impl Layout {
     /// The block cache, unless the settings name another folder.
     pub fn cache(&self) -> PathBuf {
         self.root.join("cache")
+    }
+
+    /// The list of transfers.
+    pub fn transfers(&self) -> PathBuf {
+        self.root.join("transfers.json")
+    }
+
+    /// The journals of files under way.
+    pub fn journals(&self) -> PathBuf {
+        self.root.join("transfers")
     }
 
     fn runtime(&self) -> PathBuf {

@@ -19,15 +19,19 @@ mod controller;
 mod engine;
 mod files;
 mod identity;
+mod latency;
 mod lock;
 mod mounting;
+mod rates;
 mod replication;
 mod seek;
 mod storage;
+mod transfers;
 
 pub use config::{EngineConfig, MountChoice};
 pub use engine::Engine;
 pub use error::{EngineError, ErrorClass};
+pub use transfers::error::TransferError;
 
 /// The words of other rooms that whoever runs an engine needs.
 pub use farhold_net::RelayAddress;

@@ -1,67 +1,39 @@
-//! How long jumps take: demand fetches that begin away from where the last fetch of their content ended. Only the
-//! latest of each kind are kept, so that the figures tell of now.
+//! How long fetches take that a reader waits for: the first of a content until its first byte, and jumps, which begin
+//! away from where the last fetch of their content ended, until their last.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use farhold_cache::{ContentKey, Urgency};
 use tokio::time::Instant;
 
+use crate::latency::Latencies;
 use crate::status::{LatencySummary, SeekStatus};
 
-/// How many latencies of a kind are kept: enough for a 95th percentile that is not one outlier.
-const KEPT: usize = 512;
 /// Of how many contents the end of the last fetch is remembered: more than are read at once.
 const CONTENTS: usize = 256;
-
-#[derive(Debug, Default)]
-struct Latest {
-    count: u64,
-    kept: VecDeque<Duration>,
-}
-
-impl Latest {
-    fn record(&mut self, latency: Duration) {
-        self.count += 1;
-        if self.kept.len() == KEPT {
-            self.kept.pop_front();
-        }
-        self.kept.push_back(latency);
-    }
-
-    fn summary(&self) -> LatencySummary {
-        let mut sorted: Vec<Duration> = self.kept.iter().copied().collect();
-        sorted.sort_unstable();
-        // Nearest rank: the smallest latency that `percent` of all do not exceed.
-        let rank = |percent: usize| {
-            let index = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
-            sorted.get(index).map_or(0.0, |latency| latency.as_secs_f64() * 1e3)
-        };
-        LatencySummary { count: self.count, p50_ms: rank(50), p95_ms: rank(95), max_ms: rank(100) }
-    }
-}
 
 #[derive(Debug, Default)]
 struct Fetches {
     under_way: usize,
     /// Where the last fetch of each content ended; the latest content is last.
     ends: VecDeque<(ContentKey, u64)>,
-    idle: Latest,
-    loaded: Latest,
+    idle: Latencies,
+    loaded: Latencies,
+    first_byte: Latencies,
 }
 
 impl Fetches {
-    /// Notes a fetch; whether it goes on where the one before ended, or at the content's beginning.
-    fn goes_on(&mut self, key: ContentKey, range: &Range<u64>) -> bool {
+    /// Notes a fetch; where the last one of its content ended, if it is remembered.
+    fn note(&mut self, key: ContentKey, range: &Range<u64>) -> Option<u64> {
         let known = self.ends.iter().position(|(other, _)| *other == key);
-        let end = known.and_then(|index| self.ends.remove(index)).map_or(0, |(_, end)| end);
+        let end = known.and_then(|index| self.ends.remove(index)).map(|(_, end)| end);
         if self.ends.len() == CONTENTS {
             self.ends.pop_front();
         }
         self.ends.push_back((key, range.end));
-        range.start == end
+        end
     }
 }
 
@@ -81,17 +53,28 @@ impl FetchMeter {
         now: Instant,
     ) -> Fetching {
         let mut fetches = self.lock();
-        let goes_on = fetches.goes_on(key, range);
-        let jump = urgency == Urgency::Demand && !goes_on;
+        let end = fetches.note(key, range);
+        let demand = urgency == Urgency::Demand;
+        let jump = demand && range.start != end.unwrap_or(0);
         let loaded = fetches.under_way > 0;
         fetches.under_way += 1;
-        Fetching { meter: self.clone(), since: now, jump: jump.then_some(Jump { loaded }) }
+        Fetching {
+            meter: self.clone(),
+            since: now,
+            first: demand && end.is_none(),
+            jump: jump.then_some(Jump { loaded }),
+        }
     }
 
-    /// The figures now.
-    pub(crate) fn summary(&self) -> SeekStatus {
+    /// How long jumps took.
+    pub(crate) fn seek(&self) -> SeekStatus {
         let fetches = self.lock();
         SeekStatus { idle: fetches.idle.summary(), loaded: fetches.loaded.summary() }
+    }
+
+    /// How long it took to the first byte of a content of which nothing was asked before.
+    pub(crate) fn first_byte(&self) -> LatencySummary {
+        self.lock().first_byte.summary()
     }
 
     fn lock(&self) -> MutexGuard<'_, Fetches> {
@@ -111,10 +94,19 @@ struct Jump {
 pub(crate) struct Fetching {
     meter: FetchMeter,
     since: Instant,
+    /// The first of its content, of which no byte has come yet.
+    first: bool,
     jump: Option<Jump>,
 }
 
 impl Fetching {
+    /// Some of its bytes have arrived.
+    pub(crate) fn some_arrived(&mut self, now: Instant) {
+        if std::mem::take(&mut self.first) {
+            self.meter.lock().first_byte.record(now.duration_since(self.since));
+        }
+    }
+
     /// All of its bytes have arrived.
     pub(crate) fn arrived(self, now: Instant) {
         if let Some(jump) = self.jump {
@@ -133,6 +125,8 @@ impl Drop for Fetching {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn key(entry: u8) -> ContentKey {
@@ -145,22 +139,17 @@ mod tests {
     }
 
     #[test]
-    fn nothing_yet_is_zero() {
-        assert_eq!(FetchMeter::default().summary(), SeekStatus::default());
-    }
-
-    #[test]
     fn only_demand_away_from_the_last_end_is_a_jump() {
         let meter = FetchMeter::default();
         fetch(&meter, 1, 0..10, Urgency::Demand, 1);
         fetch(&meter, 1, 10..20, Urgency::ReadAhead, 1);
         fetch(&meter, 1, 20..30, Urgency::Demand, 1);
         fetch(&meter, 1, 500..510, Urgency::ReadAhead, 1);
-        assert_eq!(meter.summary(), SeekStatus::default());
+        assert_eq!(meter.seek(), SeekStatus::default());
         fetch(&meter, 1, 100..110, Urgency::Demand, 7);
         fetch(&meter, 2, 100..110, Urgency::Demand, 9);
-        let idle = meter.summary().idle;
-        assert_eq!((idle.count, idle.p50_ms, idle.max_ms), (2, 7.0, 9.0));
+        let idle = meter.seek().idle;
+        assert_eq!((idle.count, idle.p50_ms.floor(), idle.max_ms.floor()), (2, 7.0, 9.0));
     }
 
     #[test]
@@ -172,22 +161,31 @@ mod tests {
         drop(bulk);
         drop(meter.begin(key(2), &(0..10), Urgency::Demand, now));
         fetch(&meter, 2, 300..310, Urgency::Demand, 6);
-        let SeekStatus { idle, loaded } = meter.summary();
-        assert_eq!((loaded.count, loaded.max_ms), (1, 5.0));
-        assert_eq!((idle.count, idle.max_ms), (1, 6.0));
+        let SeekStatus { idle, loaded } = meter.seek();
+        assert_eq!((loaded.count, loaded.max_ms.floor()), (1, 5.0));
+        assert_eq!((idle.count, idle.max_ms.floor()), (1, 6.0));
         assert_eq!(meter.lock().under_way, 0);
     }
 
     #[test]
-    fn percentiles_are_of_the_latest_and_memory_is_bounded() {
+    fn the_first_byte_is_of_the_first_fetch_of_a_content() {
         let meter = FetchMeter::default();
-        fetch(&meter, 0, 5..6, Urgency::Demand, 9000);
-        for milliseconds in 1..=KEPT as u64 {
-            fetch(&meter, 0, 2 * milliseconds..2 * milliseconds + 1, Urgency::Demand, milliseconds);
-        }
-        let idle = meter.summary().idle;
-        assert_eq!(idle.count, KEPT as u64 + 1);
-        assert_eq!((idle.p50_ms, idle.p95_ms, idle.max_ms), (256.0, 487.0, 512.0));
+        let now = Instant::now();
+        let after = |milliseconds| now + Duration::from_millis(milliseconds);
+        let mut first = meter.begin(key(1), &(0..10), Urgency::Demand, now);
+        let mut second = meter.begin(key(1), &(10..20), Urgency::Demand, now);
+        second.some_arrived(after(3));
+        first.some_arrived(after(4));
+        first.some_arrived(after(9));
+        first.arrived(after(9));
+        meter.begin(key(2), &(0..10), Urgency::ReadAhead, now).some_arrived(after(5));
+        let first_byte = meter.first_byte();
+        assert_eq!((first_byte.count, first_byte.max_ms.floor()), (1, 4.0));
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let meter = FetchMeter::default();
         for counter in 0..2 * CONTENTS as u64 {
             drop(meter.begin(ContentKey { counter, ..key(0) }, &(0..1), Urgency::Demand, Instant::now()));
         }

@@ -19,6 +19,8 @@ pub struct Status {
     pub wire: WireStatus,
     /// How long reads took that jumped and were not cached.
     pub seek: SeekStatus,
+    /// How long it took from asking for a content of which nothing had been asked before to its first byte.
+    pub first_byte: LatencySummary,
     /// Files under way as a whole.
     pub transfers: Vec<TransferStatus>,
     /// Where this engine can be reached.
@@ -78,10 +80,16 @@ pub struct ContactStatus {
 pub struct SessionStatus {
     /// Whether there is one.
     pub state: SessionStateName,
-    /// `lan`, `direct` or `relayed`, while connected.
+    /// `lan`, `direct`, `punched` or `relayed`, while connected.
     pub path: Option<String>,
+    /// `quic` or `tcp`, what carries the control lane, while connected.
+    pub transport: Option<String>,
     /// The lanes, while connected.
     pub lanes: Vec<LaneStatus>,
+    /// Better paths that were tried and do not stand, the best first, while connected.
+    pub paths: Vec<PathStatus>,
+    /// How much is under way from the contact, while connected.
+    pub governor: Option<GovernorStatus>,
     /// Round trip of the control lane, in milliseconds.
     pub rtt_ms: Option<f64>,
     /// Number of the current keys; rises with every renewal.
@@ -111,16 +119,46 @@ pub struct LaneStatus {
     pub id: Option<u32>,
     /// `control`, `urgent` or `bulk`.
     pub class: String,
-    /// `tcp`.
+    /// `quic` or `tcp`.
     pub transport: String,
-    /// `lan`, `direct` or `relayed`.
+    /// `lan`, `direct`, `punched` or `relayed`.
     pub path: String,
     /// Bytes received.
     pub bytes_in: u64,
     /// Bytes sent.
     pub bytes_out: u64,
+    /// Bytes received in the last second or so, per second.
+    pub rate_in: u64,
+    /// Bytes sent in the last second or so, per second.
+    pub rate_out: u64,
     /// Why it is missing, if it is.
     pub missing: Option<String>,
+}
+
+/// A better path than the one in use, which was tried and does not stand.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PathStatus {
+    /// `lan`, `direct`, `punched` or `relayed`.
+    pub path: String,
+    /// `quic` or `tcp`.
+    pub transport: String,
+    /// Why it does not stand.
+    pub reason: String,
+}
+
+/// What the governor of a session lets be under way.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct GovernorStatus {
+    /// Bytes that may be outstanding.
+    pub window: u64,
+    /// Bytes asked for that have not come yet.
+    pub outstanding: u64,
+    /// Requests that wait for room.
+    pub queued: u64,
+    /// What the path carries, in bytes per second, as measured.
+    pub rate: u64,
+    /// Shortest round trip seen lately, in milliseconds.
+    pub min_rtt_ms: Option<f64>,
 }
 
 /// The drive.
@@ -146,7 +184,7 @@ pub enum MountStateName {
 }
 
 /// The block cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct CacheStatus {
     /// Room that it may take, in bytes.
     pub limit: u64,
@@ -156,6 +194,8 @@ pub struct CacheStatus {
     pub hits: u64,
     /// Blocks that a reader had to wait for.
     pub misses: u64,
+    /// The part of all blocks read that were hits, from 0 to 1; `None` before the first read.
+    pub hit_rate: Option<f64>,
     /// Bytes given to readers.
     pub served: u64,
     /// Bytes fetched from contacts.
@@ -178,6 +218,10 @@ pub struct WireStatus {
     /// Sent.
     #[serde(rename = "out")]
     pub sent: u64,
+    /// Received in the last second or so, in bytes per second.
+    pub rate_in: u64,
+    /// Sent in the last second or so, in bytes per second.
+    pub rate_out: u64,
 }
 
 /// Latency of jumps.
@@ -198,21 +242,39 @@ pub struct LatencySummary {
     pub p50_ms: f64,
     /// 95th percentile of the latest, in milliseconds.
     pub p95_ms: f64,
+    /// 99th percentile of the latest, in milliseconds.
+    pub p99_ms: f64,
     /// Longest of the latest, in milliseconds.
     pub max_ms: f64,
 }
 
-/// A file under way as a whole. There are none yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum TransferStatus {}
+pub use crate::transfers::status::{Direction, TransferId, TransferState, TransferStatus};
 
 /// Where this engine can be reached.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NetworkStatus {
     /// The relay, `HOST:PORT`.
     pub relay: Option<String>,
+    /// Whether the relay is reached.
+    pub relay_state: RelayStateName,
+    /// Why the relay is not reached.
+    pub relay_reason: Option<String>,
     /// Port for direct connections; `None` with `--relay-only`.
     pub listen: Option<u16>,
+}
+
+/// The states of the link to the relay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RelayStateName {
+    /// No relay is set.
+    None,
+    /// Being reached for the first time.
+    Connecting,
+    /// Contacts can be found through it.
+    Connected,
+    /// Lost or not found; tried again now and then.
+    Unreachable,
 }
 
 /// JSON has no bytes: what is no UTF-8 in a path is replaced.

@@ -92,6 +92,8 @@ pub enum TransferState {
 pub struct Report {
     /// Which one.
     pub key: TransferKey,
+    /// It is a push, at either side; otherwise a pull from the side that is told.
+    pub push: bool,
     /// Name of the file or folder.
     pub name: Name,
     /// How it stands.
@@ -113,8 +115,6 @@ pub struct Report {
 pub enum Standing {
     /// Go on. Also the answer to a report on a pull.
     Open,
-    /// Not offered now, but again later.
-    Held,
     /// The sender gave it up.
     Ended,
 }
@@ -247,6 +247,7 @@ impl From<Report> for pb::ReportRequest {
             files: report.files,
             bytes_done: report.bytes_done,
             bytes: report.bytes,
+            push: report.push,
         }
     }
 }
@@ -274,6 +275,7 @@ impl TryFrom<pb::ReportRequest> for Report {
         }
         Ok(Self {
             key: TransferKey(array(&report.id, "transfer id")?),
+            push: report.push,
             name: Name::new(Bytes::copy_from_slice(&report.name))?,
             state,
             reason: report.reason,
@@ -289,7 +291,6 @@ impl From<Standing> for pb::ReportReply {
     fn from(standing: Standing) -> Self {
         let standing = match standing {
             Standing::Open => pb::Standing::Open,
-            Standing::Held => pb::Standing::Held,
             Standing::Ended => pb::Standing::Ended,
         };
         Self { standing: standing.into() }
@@ -302,7 +303,6 @@ impl TryFrom<pb::ReportReply> for Standing {
     fn try_from(reply: pb::ReportReply) -> Result<Self, WireError> {
         match reply.standing() {
             pb::Standing::Open => Ok(Self::Open),
-            pb::Standing::Held => Ok(Self::Held),
             pb::Standing::Ended => Ok(Self::Ended),
             pb::Standing::Unspecified => Err(WireError::Unknown("standing")),
         }
@@ -317,6 +317,7 @@ mod tests {
     fn report() -> Report {
         Report {
             key: TransferKey([3; 16]),
+            push: true,
             name: Name::new(b"film".to_vec()).unwrap(),
             state: TransferState::Paused,
             reason: "disk full".to_owned(),
@@ -356,7 +357,7 @@ mod tests {
         ] {
             assert_eq!(OfferAnswer::try_from(pb::OfferReply::from(answer)), Ok(answer));
         }
-        for standing in [Standing::Open, Standing::Held, Standing::Ended] {
+        for standing in [Standing::Open, Standing::Ended] {
             assert_eq!(Standing::try_from(pb::ReportReply::from(standing)), Ok(standing));
         }
         for hashes in [Ok(vec![[1; 32], [2; 32]]), Ok(vec![]), Err(ReadFailure::Denied)] {

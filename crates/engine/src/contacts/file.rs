@@ -1,6 +1,8 @@
 //! Contacts on disk: JSON with a schema version, sealed under the master key.
 
+use std::ffi::OsString;
 use std::fmt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 use base64::Engine as _;
@@ -45,6 +47,9 @@ struct Record {
     secret: Option<Secret>,
     wanted: bool,
     words: Option<String>,
+    /// Bytes of a path, in base64; absent in files of before there were pushes.
+    #[serde(default)]
+    accept: Option<String>,
 }
 
 /// A pair secret on its way to or from the file; erased when dropped.
@@ -125,6 +130,7 @@ fn record(contact: &Contact) -> Record {
         secret: bond.map(|bond| Secret(Zeroizing::new(*bond.secret.as_bytes()))),
         wanted: contact.wanted,
         words: contact.words.clone(),
+        accept: contact.accept.as_ref().map(|path| STANDARD.encode(path.as_os_str().as_bytes())),
     }
 }
 
@@ -147,5 +153,9 @@ fn contact(record: Record) -> Option<Contact> {
             return None;
         }
     };
-    Some(Contact { name: record.name, code, pairing, wanted: record.wanted, words: record.words })
+    let accept = match record.accept {
+        Some(path) => Some(PathBuf::from(OsString::from_vec(STANDARD.decode(path).ok()?))),
+        None => None,
+    };
+    Some(Contact { name: record.name, code, pairing, wanted: record.wanted, words: record.words, accept })
 }

@@ -8,6 +8,7 @@ use farhold_wire::ContactId;
 
 use super::Engine;
 use super::status::session_status;
+use crate::rates::Moved;
 use crate::commands::ContactAdded;
 use crate::contacts::{ContactError, Pairing};
 use crate::controller::Order;
@@ -83,7 +84,8 @@ impl Engine {
             if let Ok(mut state) = self.inner.parts.net.state(id)
                 && let Ok(state) = state.wait_for(connected).await
             {
-                return Ok(session_status(&state));
+                // Just made, so it has no rates yet.
+                return Ok(session_status(&state, |_| Moved::default()));
             }
             // Removed, met again, or the engine stops: the next look at the contacts tells.
             contacts.changed().await.map_err(|_| EngineError::Stopping)?;

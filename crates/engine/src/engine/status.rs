@@ -1,14 +1,19 @@
 //! The status, put together from what every part publishes.
 
-use farhold_net::{Connection, ContactState, LaneInfo, SessionState};
+use farhold_net::{
+    Connection, ContactState, LaneInfo, MissingWay, Net, RelayState, SessionState, WireCounter,
+};
 use farhold_wire::{ContactId, LaneClass};
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior};
 
-use super::Engine;
-use crate::contacts::{Contact, Pairing};
+use super::{Engine, Parts};
+use crate::contacts::{Contact, ContactBook, Pairing};
 use crate::error::EngineError;
+use crate::rates::{self, Counted, Moved, Rates};
 use crate::status::{
-    CacheStatus, ContactStatus, IdentityStatus, LaneStatus, NetworkStatus, SecretStore, SessionStateName,
-    SessionStatus, Status, WireStatus,
+    CacheStatus, ContactStatus, IdentityStatus, LaneStatus, NetworkStatus, PathStatus, RelayStateName,
+    SecretStore, SessionStateName, SessionStatus, Status, WireStatus,
 };
 
 impl Engine {
@@ -37,7 +42,7 @@ impl Engine {
             },
             seek: parts.meter.seek(),
             first_byte: parts.meter.first_byte(),
-            transfers: Vec::new(),
+            transfers: self.transfers(),
             network: self.network(),
         })
     }
@@ -141,7 +146,7 @@ fn offline() -> SessionStatus {
 }
 
 /// A session as the status shows it.
-fn session_status(state: &ContactState, rate: impl Fn(&LaneInfo) -> Moved) -> SessionStatus {
+pub(super) fn session_status(state: &ContactState, rate: impl Fn(&LaneInfo) -> Moved) -> SessionStatus {
     match &state.session {
         SessionState::Offline { reason } => SessionStatus { reason: Some(reason.to_string()), ..offline() },
         SessionState::Connecting => SessionStatus { state: SessionStateName::Connecting, ..offline() },
@@ -158,7 +163,10 @@ fn connected(connection: &Connection, rate: impl Fn(&LaneInfo) -> Moved) -> Sess
     SessionStatus {
         state: SessionStateName::Connected,
         path: Some(connection.path.name().to_owned()),
+        transport: Some(connection.transport.name().to_owned()),
         lanes: connection.lanes.iter().map(|info| lane(info, rate(info))).collect(),
+        paths: connection.missing.iter().map(missing).collect(),
+        governor: None,
         rtt_ms: connection.rtt.map(|rtt| rtt.as_secs_f64() * 1e3),
         epoch: Some(connection.epoch.into()),
         reason: None,
@@ -181,6 +189,14 @@ fn lane(lane: &LaneInfo, rate: Moved) -> LaneStatus {
         rate_in: rate.received,
         rate_out: rate.sent,
         missing: lane.missing.clone(),
+    }
+}
+
+fn missing(way: &MissingWay) -> PathStatus {
+    PathStatus {
+        path: way.path.name().to_owned(),
+        transport: way.transport.name().to_owned(),
+        reason: way.reason.clone(),
     }
 }
 

@@ -1,0 +1,110 @@
+//! Why a transfer is not taken up, or not changed.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::status::{TransferId, TransferState};
+use super::table::Refused;
+use crate::error::ErrorClass;
+
+/// Why a command about transfers failed. What befalls a transfer later is in its status.
+#[derive(Debug, thiserror::Error)]
+pub enum TransferError {
+    /// None of that number.
+    #[error("there is no transfer {id}; see: farhold transfers")]
+    Unknown {
+        /// The number.
+        id: TransferId,
+    },
+    /// It is too late for that.
+    #[error("transfer {id} is {} already", state_name(*state))]
+    Over {
+        /// Its number.
+        id: TransferId,
+        /// How it ended.
+        state: TransferState,
+    },
+    /// What a contact pulls is for the contact to change.
+    #[error("transfer {id} is your contact's; only the contact can change it")]
+    Theirs {
+        /// Its number.
+        id: TransferId,
+    },
+    /// As many as there can be.
+    #[error("there are too many unfinished transfers; cancel some first")]
+    TooMany,
+    /// A contact's whole folder cannot be pulled.
+    #[error("say which file or folder: {contact}/PATH")]
+    NoPath {
+        /// Whose.
+        contact: String,
+    },
+    /// The user has no home, so there is no default for where to pull to.
+    #[error("this user has no home directory; say where to pull to")]
+    NoHome,
+    /// Nothing is ever overwritten.
+    #[error("{} exists already", path.display())]
+    Exists {
+        /// What is there.
+        path: PathBuf,
+    },
+    /// A file or folder of this machine cannot be used.
+    #[error("{}: {source}", path.display())]
+    Local {
+        /// Which.
+        path: PathBuf,
+        /// What the file system says.
+        source: io::Error,
+    },
+    /// What is pushed must have a name that a folder can hold.
+    #[error("{} has no name to push it under", path.display())]
+    NoName {
+        /// Which.
+        path: PathBuf,
+    },
+    /// The list of transfers cannot be kept.
+    #[error("the list of transfers cannot be saved: {0}")]
+    Save(io::Error),
+    /// The system has no random numbers.
+    #[error("the system has no random numbers: {0}")]
+    Random(getrandom::Error),
+}
+
+impl TransferError {
+    /// The kind of failure.
+    pub fn class(&self) -> ErrorClass {
+        match self {
+            Self::Unknown { .. } => ErrorClass::NotFound,
+            Self::Over { .. } | Self::Exists { .. } => ErrorClass::Conflict,
+            Self::Theirs { .. } | Self::TooMany => ErrorClass::Refused,
+            Self::NoPath { .. } | Self::NoHome | Self::NoName { .. } => ErrorClass::Usage,
+            Self::Local { source, .. } => match source.kind() {
+                io::ErrorKind::NotFound => ErrorClass::NotFound,
+                io::ErrorKind::PermissionDenied => ErrorClass::Refused,
+                _ => ErrorClass::Internal,
+            },
+            Self::Save(_) | Self::Random(_) => ErrorClass::Internal,
+        }
+    }
+
+    pub(crate) fn refused(id: TransferId, why: Refused) -> Self {
+        match why {
+            Refused::Unknown => Self::Unknown { id },
+            Refused::Over(state) => Self::Over { id, state },
+            Refused::Theirs => Self::Theirs { id },
+            Refused::TooMany => Self::TooMany,
+        }
+    }
+}
+
+fn state_name(state: TransferState) -> &'static str {
+    match state {
+        TransferState::Queued => "queued",
+        TransferState::Running => "running",
+        TransferState::Waiting => "waiting",
+        TransferState::Paused => "paused",
+        TransferState::Done => "done",
+        TransferState::Failed => "failed",
+        TransferState::Cancelled => "cancelled",
+    }
+}
