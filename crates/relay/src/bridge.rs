@@ -4,7 +4,6 @@
 //! away is gone at once. When two meet, the arriving task hands its leg to the parked one and ends; that one probes
 //! both sockets once more and splices them, or goes on with the leg that still lives.
 
-mod nonces;
 mod pairing;
 mod splice;
 
@@ -23,11 +22,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use self::pairing::{LegId, Pairing, Placed};
-use self::splice::splice;
+use self::splice::{Side, splice};
 use crate::accept::{Gate, Permit, accept};
 use crate::config::{Limits, Timings};
 use crate::metrics::{Counters, LegEnd};
 use crate::source::Full;
+use crate::throttle::Throttle;
 
 /// What all legs share.
 #[derive(Debug)]
@@ -35,6 +35,7 @@ pub(crate) struct Bridge {
     legs: Mutex<Legs>,
     next_leg: AtomicU64,
     timings: Timings,
+    throttle: Arc<Throttle>,
     counters: Arc<Counters>,
 }
 
@@ -57,11 +58,17 @@ struct Leg {
 }
 
 impl Bridge {
-    pub(crate) fn new(limits: &Limits, timings: &Timings, counters: Arc<Counters>) -> Self {
+    pub(crate) fn new(
+        limits: &Limits,
+        timings: &Timings,
+        throttle: Arc<Throttle>,
+        counters: Arc<Counters>,
+    ) -> Self {
         Self {
             legs: Mutex::new(Legs { pairing: Pairing::new(limits.parked_legs), parked: HashMap::new() }),
             next_leg: AtomicU64::new(0),
             timings: timings.clone(),
+            throttle,
             counters,
         }
     }
@@ -195,8 +202,11 @@ impl Bridge {
 
     async fn pass(&self, mut a: Leg, mut b: Leg) {
         self.counters.pairs.add(1);
-        let idle = self.timings.idle;
-        let end = splice(a.stream.split(), b.stream.split(), idle, &self.counters.bridge_bytes).await;
+        let buckets = [&a, &b].map(|leg| self.throttle.bucket(leg.permit.source()));
+        let ((a_read, a_write), (b_read, b_write)) = (a.stream.split(), b.stream.split());
+        let a = Side { read: a_read, write: a_write, bucket: &buckets[0] };
+        let b = Side { read: b_read, write: b_write, bucket: &buckets[1] };
+        let end = splice(a, b, self.timings.idle, &self.counters.bridge_bytes).await;
         self.counters.pairs_ended(end).add(1);
     }
 

@@ -76,6 +76,14 @@ pub struct Limits {
     /// Posts taken of each source. Default: one every 50 ms, 200 at once. A program posts for each contact every 20 s,
     /// and for all of them when it starts.
     pub post_rate: Rate,
+    /// Sides of UDP flows. Default: 16384, 256 per source.
+    pub udp_sides: Limit,
+    /// Requests taken of each source over UDP. Default: one every 20 ms, 500 at once. A program joins again every 10 s
+    /// for each flow.
+    pub udp_request_rate: Rate,
+    /// Bytes a second that each source may send through the bridge and over UDP together. Bridge legs over it are
+    /// slowed down, datagrams over it are lost. Default: 250 MB/s, far over what a distant caller reaches.
+    pub source_bytes_per_second: u64,
 }
 
 impl Default for Limits {
@@ -91,6 +99,9 @@ impl Default for Limits {
             watched_tokens: Limit::new(262_144, 16384),
             token_watches: Limit::new(32, 16),
             post_rate: Rate { every: Duration::from_millis(50), burst: 200 },
+            udp_sides: Limit::new(16384, 256),
+            udp_request_rate: Rate { every: Duration::from_millis(20), burst: 500 },
+            source_bytes_per_second: 250_000_000,
         }
     }
 }
@@ -110,6 +121,8 @@ pub struct Timings {
     pub parked: Duration,
     /// For a byte in either direction of a spliced pair. Default: 10 minutes.
     pub idle: Duration,
+    /// For a side of a UDP flow to join again. Default: 60 s; programs do so every 10 s.
+    pub udp_side: Duration,
     /// For watches and spliced pairs to end when the relay stops. Default: 5 s.
     pub drain: Duration,
 }
@@ -122,6 +135,7 @@ impl Default for Timings {
             keepalive: Duration::from_secs(20),
             parked: Duration::from_secs(30),
             idle: Duration::from_secs(600),
+            udp_side: Duration::from_secs(60),
             drain: Duration::from_secs(5),
         }
     }

@@ -3,6 +3,7 @@
 //!
 //! * **Rendezvous** (gRPC): sealed blobs under random-looking tokens. One posts, the other watches, changes are pushed.
 //! * **Bridge** (TCP): two callers that name the same token and different sides are spliced.
+//! * **UDP relay**: the same for datagrams, and callers are told their address.
 //! * **Health and metrics** (HTTP).
 //!
 //! A relay sees addresses, times and sizes, never names, codes, keys or content, and stores nothing on disk. Anybody
@@ -10,7 +11,8 @@
 //! every wait has a deadline ([`Timings`]).
 //!
 //! What can be wrong is in state machines without I/O and clock: `board` (posts and watches), `bridge::pairing`
-//! (which legs meet), `bridge::nonces`, `source` and `pace` (limits). The rest hands bytes and time to them.
+//! (which legs meet), `udp::flows` (which addresses belong together), `udp::outbox`, `recent`, `source`, `pace` and
+//! `throttle` (limits). The rest hands bytes and time to them.
 
 mod accept;
 mod board;
@@ -20,9 +22,12 @@ mod http;
 mod hub;
 mod metrics;
 mod pace;
+mod recent;
 mod rpc;
 mod server;
 mod source;
+mod throttle;
+mod udp;
 
 pub use config::{DEFAULT_PORT, Limit, Limits, Rate, RelayConfig, Timings};
 pub use server::{Addresses, RelayError, RelayServer, RunningRelay};

@@ -11,16 +11,17 @@ use tracing_subscriber::EnvFilter;
 /// A blind relay for Farhold: two paired programs find each other here, and their encrypted connections pass through
 /// when there is no direct path between them.
 ///
-/// It listens on three TCP ports: PORT for the rendezvous (gRPC), PORT+1 for the bridge, PORT+2 for health and
-/// metrics (HTTP: /health, /metrics). It keeps nothing on disk, and needs no configuration. Ctrl-C or SIGTERM stops
-/// it: connections that pass through it get 5 seconds to finish. It also stops, with exit code 1, if a part of it fails.
+/// It listens on three ports: PORT for the rendezvous (gRPC), PORT+1 for the bridge (TCP) and the UDP relay, PORT+2
+/// for health and metrics (HTTP: /health, /metrics). It keeps nothing on disk, and needs no configuration. Ctrl-C or
+/// SIGTERM stops it: connections that pass through it get 5 seconds to finish. It also stops, with exit code 1, if a
+/// part of it fails.
 ///
 /// Log messages go to standard error; the environment variable RUST_LOG chooses them. At the default level, info,
 /// they name no address, token or nonce.
 #[derive(Debug, Parser)]
 #[command(name = "farhold-relay", version)]
 struct Arguments {
-    /// Where the rendezvous listens; the bridge is one port above, health and metrics two above. With port 0 the
+    /// Where the rendezvous listens; bridge and UDP relay are one port above, health and metrics two above. With port 0 the
     /// system picks three free ports. [default: [::]:7480, or 0.0.0.0:7480 where there is no IPv6]
     #[arg(long, value_name = "ADDR:PORT")]
     listen: Option<SocketAddr>,

@@ -4,6 +4,8 @@ pub(crate) mod page;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use farhold_wire::datagram::Refusal;
+
 /// A number that only grows.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
@@ -83,6 +85,45 @@ impl LegEnd {
     ];
 }
 
+/// Why a UDP datagram was not passed on or answered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum DatagramLoss {
+    /// It came from an address that is no side of a flow.
+    Stranger,
+    /// The other side of its flow was not there.
+    Alone,
+    /// The other side of its flow has not proved that it hears at its address.
+    Unproven,
+    /// Its source sends or asks more than it may.
+    TooFast,
+    /// It begins like a request and is none.
+    Malformed,
+    /// The system had no room for it.
+    Blocked,
+    /// The system refused to send it.
+    Unsent,
+}
+
+impl DatagramLoss {
+    pub(crate) const ALL: [(Self, &str); 7] = [
+        (Self::Stranger, "stranger"),
+        (Self::Alone, "alone"),
+        (Self::Unproven, "unproven"),
+        (Self::TooFast, "too_fast"),
+        (Self::Malformed, "malformed"),
+        (Self::Blocked, "blocked"),
+        (Self::Unsent, "unsent"),
+    ];
+}
+
+/// Why a side could not join its UDP flow.
+pub(crate) const JOIN_REFUSALS: [(Refusal, &str); 4] = [
+    (Refusal::Full, "full"),
+    (Refusal::SourceFull, "source_full"),
+    (Refusal::AddressTaken, "address_taken"),
+    (Refusal::Ended, "ended"),
+];
+
 /// Why a pair of bridge legs ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PairEnd {
@@ -110,6 +151,14 @@ pub(crate) struct Counters {
     pub(crate) pairs: Counter,
     /// Bytes that the bridge passed on.
     pub(crate) bridge_bytes: Counter,
+    /// Requests of UDP callers taken.
+    pub(crate) udp_requests: Counter,
+    /// Datagrams passed on.
+    pub(crate) udp_datagrams: Counter,
+    /// Their bytes.
+    pub(crate) udp_bytes: Counter,
+    datagrams_lost: [Counter; DatagramLoss::ALL.len()],
+    joins_refused: [Counter; JOIN_REFUSALS.len()],
     calls_refused: [Counter; CallRefusal::ALL.len()],
     legs_ended: [Counter; LegEnd::ALL.len()],
     pairs_ended: [Counter; PairEnd::ALL.len()],
@@ -128,6 +177,14 @@ impl Counters {
         &self.pairs_ended[cause as usize]
     }
 
+    pub(crate) fn datagrams_lost(&self, cause: DatagramLoss) -> &Counter {
+        &self.datagrams_lost[cause as usize]
+    }
+
+    pub(crate) fn joins_refused(&self, cause: Refusal) -> &Counter {
+        &self.joins_refused[cause as usize]
+    }
+
     /// Pairs spliced now.
     pub(crate) fn pairs_now(&self) -> u64 {
         let ended: u64 = self.pairs_ended.iter().map(Counter::get).sum();
@@ -143,6 +200,8 @@ mod tests {
     fn every_cause_has_its_own_counter() {
         assert!(CallRefusal::ALL.iter().enumerate().all(|(index, (cause, _))| *cause as usize == index));
         assert!(LegEnd::ALL.iter().enumerate().all(|(index, (cause, _))| *cause as usize == index));
+        assert!(DatagramLoss::ALL.iter().enumerate().all(|(index, (cause, _))| *cause as usize == index));
+        assert!(JOIN_REFUSALS.iter().enumerate().all(|(index, (cause, _))| *cause as usize == index));
         assert!(PairEnd::ALL.iter().enumerate().all(|(index, (cause, _))| *cause as usize == index));
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::SetOnce;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -18,6 +18,8 @@ use crate::hub::Hub;
 use crate::metrics::Counters;
 use crate::metrics::page::Observed;
 use crate::rpc::Rendezvous;
+use crate::throttle::Throttle;
+use crate::udp::UdpRelay;
 use crate::{http, rpc};
 
 /// Connections that the system holds until they are accepted, so that a burst of them is not turned away.
@@ -52,7 +54,7 @@ pub enum RelayError {
 pub struct Addresses {
     /// The rendezvous (gRPC).
     pub grpc: SocketAddr,
-    /// The bridge (TCP).
+    /// The bridge (TCP), and on the same port number the UDP relay.
     pub bridge: SocketAddr,
     /// Health and metrics (HTTP).
     pub http: SocketAddr,
@@ -80,13 +82,16 @@ impl RelayServer {
 
         let counters = Arc::new(Counters::default());
         let hub = Hub::new(&limits);
-        let bridge = Arc::new(Bridge::new(&limits, &timings, Arc::clone(&counters)));
+        let throttle = Arc::new(Throttle::new(limits.source_bytes_per_second));
+        let bridge = Arc::new(Bridge::new(&limits, &timings, Arc::clone(&throttle), Arc::clone(&counters)));
+        let udp = Arc::new(UdpRelay::new(&limits, &timings, throttle, Arc::clone(&counters)));
         let observed = Observed {
             rendezvous_gate: Gate::new(limits.rendezvous_connections),
             bridge_gate: Gate::new(limits.bridge_connections),
             http_gate: Gate::new(limits.http_connections),
             hub: Arc::clone(&hub),
             bridge: Arc::clone(&bridge),
+            udp: Arc::clone(&udp),
             counters: Arc::clone(&counters),
         };
 
@@ -97,6 +102,8 @@ impl RelayServer {
             serving.await;
             Ok(())
         });
+
+        parts.run("the UDP relay", udp.serve(ports.udp, stopping.clone()));
 
         let rendezvous = Rendezvous { hub: Arc::clone(&hub), counters, stopping: stopping.clone() };
         let gate = Arc::clone(&observed.rendezvous_gate);
@@ -191,10 +198,11 @@ impl Drop for RunningRelay {
     }
 }
 
-/// The three ports, open.
+/// The three ports, open; the second one for TCP and UDP.
 struct Ports {
     grpc: TcpListener,
     bridge: TcpListener,
+    udp: UdpSocket,
     http: TcpListener,
     addresses: Addresses,
 }
@@ -223,25 +231,60 @@ impl Ports {
         };
         let open = |address| listen(address).map_err(|source| RelayError::Listen { address, source });
         let (bridge, http) = (above(1)?, above(2)?);
-        let (grpc, bridge, http) = (open(address)?, open(bridge)?, open(http)?);
+        let grpc = open(address)?;
+        let (bridge, udp) =
+            open_both(bridge).map_err(|source| RelayError::Listen { address: bridge, source })?;
+        let http = open(http)?;
         let at = |listener: &TcpListener| {
             listener.local_addr().map_err(|source| RelayError::Listen { address, source })
         };
         let addresses = Addresses { grpc: at(&grpc)?, bridge: at(&bridge)?, http: at(&http)? };
-        Ok(Self { grpc, bridge, http, addresses })
+        Ok(Self { grpc, bridge, udp, http, addresses })
     }
 }
 
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+/// A free TCP port need not be a free UDP port too: so many are tried.
+const FREE_PORTS: usize = 16;
+
+/// One port number for TCP and UDP.
+fn open_both(address: SocketAddr) -> io::Result<(TcpListener, UdpSocket)> {
+    let mut left = FREE_PORTS;
+    loop {
+        let tcp = listen(address)?;
+        let port = tcp.local_addr()?.port();
+        match listen_udp(SocketAddr::new(address.ip(), port)) {
+            Ok(udp) => return Ok((tcp, udp)),
+            Err(error) => {
+                left -= 1;
+                if address.port() != 0 || left == 0 {
+                    return Err(error);
+                }
+            }
+        }
+    }
+}
+
+fn listen_udp(address: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = socket(address, Type::DGRAM)?;
+    socket.bind(&address.into())?;
+    UdpSocket::from_std(socket.into())
+}
+
+fn socket(address: SocketAddr, kind: Type) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), kind, None)?;
     if address.is_ipv6() {
         // `[::]` takes IPv4 callers too, whatever the system's default is.
         socket.set_only_v6(false)?;
     }
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = socket(address, Type::STREAM)?;
     // So that a restarted relay has its ports at once. Elsewhere the option would allow two relays on one port.
     #[cfg(unix)]
     socket.set_reuse_address(true)?;
-    socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     TcpListener::from_std(socket.into())

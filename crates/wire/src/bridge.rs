@@ -28,6 +28,16 @@ pub enum BridgeSide {
     One,
 }
 
+impl BridgeSide {
+    /// Whom it meets.
+    pub fn other(self) -> Self {
+        match self {
+            Self::Zero => Self::One,
+            Self::One => Self::Zero,
+        }
+    }
+}
+
 /// A call, checked.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BridgeCall {

@@ -17,8 +17,8 @@ use std::time::Instant;
 
 use farhold_wire::bridge::{BridgeCall, BridgeSide, BridgeToken, Nonce};
 
-use super::nonces::Nonces;
 use crate::config::Limit;
+use crate::recent::Recent;
 use crate::source::{Full, Quota, Source};
 
 /// Parked legs under one token.
@@ -64,12 +64,12 @@ struct Waiting {
 pub(crate) struct Pairing {
     waiting: HashMap<BridgeToken, Waiting>,
     quota: Quota,
-    nonces: Nonces,
+    nonces: Recent<Nonce>,
 }
 
 impl Pairing {
     pub(crate) fn new(limit: Limit) -> Self {
-        Self { waiting: HashMap::new(), quota: Quota::new(limit), nonces: Nonces::default() }
+        Self { waiting: HashMap::new(), quota: Quota::new(limit), nonces: Recent::new() }
     }
 
     /// Legs parked now.

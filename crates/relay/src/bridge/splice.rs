@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use farhold_wire::bridge::PAIRED;
 
 use crate::metrics::{Counter, PairEnd};
+use crate::throttle::Bucket;
 
 /// Bytes held for each direction of a pair. More gains nothing: the sockets' own buffers cover the link.
 const BUFFER: usize = 32 << 10;
@@ -37,17 +38,34 @@ impl Activity {
     }
 }
 
+/// One leg of a pair.
+#[derive(Debug)]
+pub(crate) struct Side<'a, R, W> {
+    pub(crate) read: R,
+    pub(crate) write: W,
+    /// What its source may send.
+    pub(crate) bucket: &'a Bucket,
+}
+
 /// Tells both legs that they are paired, then passes bytes both ways until both ends are through, one fails, or
-/// nothing passes for `idle`. The end of one direction is passed on and leaves the other open.
-pub(crate) async fn splice<R, W>(a: (R, W), b: (R, W), idle: Duration, passed: &Counter) -> PairEnd
+/// nothing passes for `idle`. The end of one direction is passed on and leaves the other open. A side that sends more
+/// than the rate of its source is read more slowly.
+pub(crate) async fn splice<R, W>(
+    a: Side<'_, R, W>,
+    b: Side<'_, R, W>,
+    idle: Duration,
+    passed: &Counter,
+) -> PairEnd
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
     let activity = Activity { start: Instant::now(), last_ms: AtomicU64::new(0) };
-    let ((a_read, a_write), (b_read, b_write)) = (a, b);
     let both = async {
-        tokio::try_join!(copy(a_read, b_write, &activity, passed), copy(b_read, a_write, &activity, passed))
+        tokio::try_join!(
+            copy(a.read, a.bucket, b.write, &activity, passed),
+            copy(b.read, b.bucket, a.write, &activity, passed)
+        )
     };
     tokio::select! {
         result = both => if result.is_ok() { PairEnd::Finished } else { PairEnd::Broken },
@@ -55,7 +73,13 @@ where
     }
 }
 
-async fn copy<R, W>(mut from: R, mut to: W, activity: &Activity, passed: &Counter) -> io::Result<()>
+async fn copy<R, W>(
+    mut from: R,
+    bucket: &Bucket,
+    mut to: W,
+    activity: &Activity,
+    passed: &Counter,
+) -> io::Result<()>
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
@@ -71,6 +95,10 @@ where
         to.write_all(&buffer[..read]).await?;
         activity.now();
         passed.add(read as u64);
+        let wait = bucket.charge(read, Instant::now().into_std());
+        if !wait.is_zero() {
+            tokio::time::sleep(wait).await;
+        }
     }
 }
 
@@ -82,15 +110,31 @@ mod tests {
     use tokio::task::JoinHandle;
 
     use super::*;
+    use crate::source::Source;
+    use crate::throttle::Throttle;
 
     const IDLE: Duration = Duration::from_secs(600);
 
-    /// Both callers' ends of a splice under way, and what becomes of it.
-    async fn spliced() -> (DuplexStream, DuplexStream, JoinHandle<PairEnd>, Arc<Counter>) {
+    type Spliced = (DuplexStream, DuplexStream, JoinHandle<PairEnd>, Arc<Counter>);
+
+    async fn spliced() -> Spliced {
+        spliced_at(u64::MAX).await
+    }
+
+    /// Both callers' ends of a splice under way, each of a source that may send so many bytes a second, and what
+    /// becomes of it.
+    async fn spliced_at(bytes_per_second: u64) -> Spliced {
         let ((mut a, relay_a), (mut b, relay_b)) = (duplex(1024), duplex(1024));
         let passed = Arc::new(Counter::default());
         let counter = Arc::clone(&passed);
-        let end = tokio::spawn(async move { splice(split(relay_a), split(relay_b), IDLE, &counter).await });
+        let throttle = Throttle::new(bytes_per_second);
+        let end = tokio::spawn(async move {
+            let buckets = [1, 2].map(|number| throttle.bucket(Source::V4([192, 0, 2, number])));
+            let ((a_read, a_write), (b_read, b_write)) = (split(relay_a), split(relay_b));
+            let a = Side { read: a_read, write: a_write, bucket: &buckets[0] };
+            let b = Side { read: b_read, write: b_write, bucket: &buckets[1] };
+            splice(a, b, IDLE, &counter).await
+        });
         assert_eq!((a.read_u8().await.unwrap(), b.read_u8().await.unwrap()), (PAIRED, PAIRED));
         (a, b, end, passed)
     }
@@ -111,6 +155,26 @@ mod tests {
         assert_eq!(heard, b"answer");
         assert_eq!(end.await.unwrap(), PairEnd::Finished);
         assert_eq!(passed.get(), 14);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_side_that_sends_too_fast_is_slowed_down_and_loses_nothing() {
+        let (mut a, mut b, end, passed) = spliced_at(1_000_000).await;
+        let start = Instant::now();
+        let sent: Vec<u8> = (0..3_000_000_u32).map(|number| number.to_be_bytes()[2]).collect();
+        let sending = async {
+            a.write_all(&sent).await.unwrap();
+            a.shutdown().await.unwrap();
+        };
+        let mut heard = Vec::new();
+        let (_, read) = tokio::join!(sending, b.read_to_end(&mut heard));
+        read.unwrap();
+        assert!(heard == sent && passed.get() == 3_000_000);
+        // All but the burst of a quarter of a second.
+        let took = start.elapsed();
+        assert!(took >= Duration::from_millis(2740) && took < Duration::from_millis(2900), "{took:?}");
+        drop(b);
+        end.await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{CallRefusal, Counters, LegEnd, PairEnd};
+use super::{CallRefusal, Counters, DatagramLoss, JOIN_REFUSALS, LegEnd, PairEnd};
 use crate::accept::Gate;
 use crate::bridge::Bridge;
 use crate::hub::Hub;
+use crate::udp::UdpRelay;
 
 /// What the metrics are taken from.
 #[derive(Debug)]
@@ -16,14 +17,16 @@ pub(crate) struct Observed {
     pub(crate) http_gate: Arc<Gate>,
     pub(crate) hub: Arc<Hub>,
     pub(crate) bridge: Arc<Bridge>,
+    pub(crate) udp: Arc<UdpRelay>,
     pub(crate) counters: Arc<Counters>,
 }
 
 /// The page as it is now.
 pub(crate) fn page(observed: &Observed) -> String {
-    let Observed { rendezvous_gate, bridge_gate, http_gate, hub, bridge, counters } = observed;
+    let Observed { rendezvous_gate, bridge_gate, http_gate, hub, bridge, udp, counters } = observed;
     let gates = [("rendezvous", rendezvous_gate), ("bridge", bridge_gate), ("http", http_gate)];
     let size = hub.size();
+    let (udp_sides, udp_flows) = udp.held();
     let metrics = [
         Metric::gauge("connections", "Connections open now.")
             .by("port", gates.map(|(port, gate)| (port, gate.held() as u64))),
@@ -49,6 +52,16 @@ pub(crate) fn page(observed: &Observed) -> String {
             .by("cause", PairEnd::ALL.map(|(cause, name)| (name, counters.pairs_ended(cause).get()))),
         Metric::counter("bridge_bytes_total", "Bytes passed on between bridge legs.")
             .is(counters.bridge_bytes.get()),
+        Metric::gauge("udp_sides", "Sides of UDP flows joined now.").is(udp_sides as u64),
+        Metric::gauge("udp_flows", "UDP flows with both sides now.").is(udp_flows as u64),
+        Metric::counter("udp_requests_total", "Requests of UDP callers taken.")
+            .is(counters.udp_requests.get()),
+        Metric::counter("udp_joins_refused_total", "Sides that could not join a UDP flow.")
+            .by("cause", JOIN_REFUSALS.map(|(cause, name)| (name, counters.joins_refused(cause).get()))),
+        Metric::counter("udp_datagrams_total", "Datagrams passed on.").is(counters.udp_datagrams.get()),
+        Metric::counter("udp_bytes_total", "Bytes of datagrams passed on.").is(counters.udp_bytes.get()),
+        Metric::counter("udp_lost_total", "Datagrams neither passed on nor answered.")
+            .by("cause", DatagramLoss::ALL.map(|(cause, name)| (name, counters.datagrams_lost(cause).get()))),
     ];
     metrics.iter().map(Metric::to_string).collect()
 }

@@ -10,3 +10,4 @@ mod program;
 mod rendezvous;
 mod service;
 mod support;
+mod udp;

@@ -87,7 +87,7 @@ fn an_interrupt_stops_it_too_and_without_json_it_speaks_to_people() {
 fn help_says_what_it_is_and_wrong_use_is_an_error() {
     let help = Command::new(env!("CARGO_BIN_EXE_farhold-relay")).arg("--help").output().unwrap();
     let text = String::from_utf8(help.stdout).unwrap();
-    for word in ["--listen", "--json", "PORT+1", "PORT+2", "/metrics", "RUST_LOG"] {
+    for word in ["--listen", "--json", "PORT+1", "UDP", "PORT+2", "/metrics", "RUST_LOG"] {
         assert!(text.contains(word), "{text}");
     }
     let wrong =

@@ -184,6 +184,7 @@ async fn the_manual_names_every_metric_and_the_default_limits() {
         ("watches", limits.watches),
         ("watched tokens", limits.watched_tokens),
         ("watches of one token", limits.token_watches),
+        ("sides of UDP flows", limits.udp_sides),
     ] {
         let row = format!("| {what} | {} | {} |\n", limit.total, limit.per_source);
         assert!(manual.contains(&row), "{row} is not in the manual");
@@ -191,12 +192,19 @@ async fn the_manual_names_every_metric_and_the_default_limits() {
     let Rate { every, burst } = limits.post_rate;
     let rate = format!("posts {} times a second, and up to {burst} times at once", 1000 / every.as_millis());
     assert!(manual.contains(&rate), "{rate} is not in the manual");
+    let Rate { every, burst } = limits.udp_request_rate;
+    let rate =
+        format!("asks {} times a second over UDP, and up to {burst} times at once", 1000 / every.as_millis());
+    assert!(manual.contains(&rate), "{rate} is not in the manual");
+    let rate = format!("A source sends at most {} MB a second", limits.source_bytes_per_second / 1_000_000);
+    assert!(manual.contains(&rate), "{rate} is not in the manual");
     for (what, time) in [
         ("for the HTTP/2 preface or the bridge call", timings.opening),
         ("for a whole call, or a whole connection to health and metrics", timings.call),
         ("between two pings of the rendezvous, and for the answer to one", timings.keepalive),
         ("for the partner of a leg", timings.parked),
         ("for a byte in either direction of a spliced pair", timings.idle),
+        ("for a side of a UDP flow to join again", timings.udp_side),
     ] {
         let row = format!("| {what} | {} s |\n", time.as_secs());
         assert!(manual.contains(&row), "{row} is not in the manual");

@@ -4,7 +4,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::bridge::nonces::MEMORY;
+use crate::recent::MEMORY;
 
 const HOME: Source = Source::V4([192, 0, 2, 1]);
 const AWAY: Source = Source::V4([192, 0, 2, 2]);
