@@ -1,5 +1,6 @@
 //! A relay and peers, each its own process with its own config directory.
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::thread;
@@ -15,11 +16,14 @@ use crate::wait_for;
 /// How long two paired peers may take to connect on loopback, on a loaded machine.
 const CONNECT_WITHIN: Duration = Duration::from_secs(30);
 
+/// The port on which a relay listens unless told otherwise.
+const PORT: u16 = 7480;
+
 /// A relay of the test's own.
 #[derive(Debug)]
 pub struct Relay {
     program: Option<Program>,
-    port: u16,
+    address: SocketAddr,
 }
 
 impl Relay {
@@ -27,17 +31,23 @@ impl Relay {
     pub fn start() -> Self {
         // The bridge and the metrics page sit on the two ports above: try until three in a row are free.
         for _ in 0..20 {
-            let port = free_port();
-            if let Some(program) = Self::run(port) {
-                return Self { program: Some(program), port };
+            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()));
+            if let Some(program) = Self::run(address) {
+                return Self { program: Some(program), address };
             }
         }
         panic!("no three free ports in a row");
     }
 
-    fn run(port: u16) -> Option<Program> {
+    /// Starts it on the usual ports of `host`, which nothing else uses.
+    pub fn start_at(host: IpAddr) -> Self {
+        let address = SocketAddr::from((host, PORT));
+        Self { program: Some(Self::run(address).expect("the relay starts")), address }
+    }
+
+    fn run(address: SocketAddr) -> Option<Program> {
         let mut command = Command::new(binary("farhold-relay"));
-        command.args(["--json", "--listen", &format!("127.0.0.1:{port}")]);
+        command.args(["--json", "--listen", &address.to_string()]);
         let mut program = Program::start(command);
         let line = program.line(Duration::from_secs(20))?;
         line.contains("\"ready\":true").then_some(program)
@@ -45,7 +55,7 @@ impl Relay {
 
     /// `host:port` of its gRPC.
     pub fn address(&self) -> String {
-        format!("127.0.0.1:{}", self.port)
+        self.address.to_string()
     }
 
     /// The running program.
@@ -61,13 +71,13 @@ impl Relay {
     /// Starts it again on the same ports.
     pub fn start_again(&mut self) {
         self.program = Some(wait_for("the relay's ports are free again", Duration::from_secs(10), || {
-            Self::run(self.port)
+            Self::run(self.address)
         }));
     }
 
     /// A number off its metrics page.
     pub fn metric(&self, name: &str) -> f64 {
-        let url = format!("http://127.0.0.1:{}/metrics", self.port + 2);
+        let url = format!("http://{}:{}/metrics", self.address.ip(), self.address.port() + 2);
         let page = output(Command::new("curl").args(["-sf", "--max-time", "5", &url]));
         page.lines()
             .filter(|line| line.starts_with(name))
@@ -102,8 +112,13 @@ pub struct Peer {
 impl Peer {
     /// Starts one that has nothing yet.
     pub fn start(relay: &Relay, options: PeerOptions) -> Self {
+        Self::start_with(relay.address(), options)
+    }
+
+    /// Starts one that has nothing yet, with the relay at `host:port`.
+    pub fn start_with(relay: String, options: PeerOptions) -> Self {
         let home = tempfile::tempdir().expect("a temp dir");
-        let mut peer = Self { program: None, relay: relay.address(), options, home };
+        let mut peer = Self { program: None, relay, options, home };
         peer.start_again();
         peer
     }

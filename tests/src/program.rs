@@ -16,10 +16,11 @@ const READY_WITHIN: Duration = Duration::from_secs(30);
 /// How long a program may take to end once asked.
 const END_WITHIN: Duration = Duration::from_secs(15);
 
-/// Where cargo put the program `name`, beside this test.
+/// Where cargo put the program `name`: in the profile's folder, as this program, or one above, if this is a test.
 pub fn binary(name: &str) -> PathBuf {
-    let test = env::current_exe().expect("the test's own path");
-    let folder = test.ancestors().nth(2).expect("target/<profile>/deps/<test>");
+    let own = env::current_exe().expect("the program's own path");
+    let folder = own.parent().expect("target/<profile> or target/<profile>/deps");
+    let folder = if folder.ends_with("deps") { folder.parent().expect("target/<profile>") } else { folder };
     let path = folder.join(name);
     assert!(path.exists(), "{} is missing: build it with `cargo build --bins`", path.display());
     path

@@ -10,5 +10,6 @@ pub mod emulator;
 pub mod lab;
 pub mod nat;
 pub mod network;
+pub mod pair;
 pub mod probe;
 pub mod space;

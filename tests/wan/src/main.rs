@@ -1,6 +1,6 @@
 //! `farhold-wan`: checks the lab of long links, and measures Farhold in it.
 
-#![allow(clippy::print_stdout, reason = "its output is its purpose")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "its output is its purpose")]
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -10,6 +10,8 @@ use clap::{Args, Parser, Subcommand};
 use farhold_wan::emulator::Loss;
 use farhold_wan::lab::Plan;
 
+mod bench;
+mod interrupt;
 mod verify;
 
 #[derive(Debug, Parser)]
@@ -23,6 +25,8 @@ struct Cli {
 enum Command {
     /// Measures what an emulated link carries, beside what was asked for
     Verify(Link),
+    /// Measures Farhold on the links of the table of targets, and prints the table
+    Bench(bench::Options),
 }
 
 /// The link between the far host and the others.
@@ -73,7 +77,9 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<()> {
+    interrupt::handle()?;
     match cli.command {
         Command::Verify(link) => verify::run(link.plan()),
+        Command::Bench(options) => bench::run(&options),
     }
 }

@@ -1,0 +1,90 @@
+//! Two paired engines and their relay, as programs in a lab.
+
+use std::path::Path;
+use std::time::Duration;
+
+use farhold_tests::peer::{Peer, PeerOptions, Relay};
+use farhold_tests::wait_for;
+use serde_json::Value;
+
+use crate::lab::{Lab, Site};
+
+/// How long a connection or a better path may take, on a loaded machine behind a link that loses packets.
+const WITHIN: Duration = Duration::from_secs(60);
+
+/// Two engines that know each other as "far" and "near", their relay, and the lab they are in.
+///
+/// Like all of `farhold-tests` it panics when something does not work.
+#[derive(Debug)]
+pub struct Pair {
+    /// The engine at the far host; calls the other "near".
+    pub far: Peer,
+    /// The engine at the near host; calls the other "far".
+    pub near: Peer,
+    /// The relay.
+    pub relay: Relay,
+    /// Where they run.
+    pub lab: Lab,
+}
+
+impl Pair {
+    /// Starts relay and engines, pairs the two and waits until they are connected.
+    pub fn start(lab: Lab, options: PeerOptions) -> Self {
+        let relay_host = lab.v4(Site::Relay);
+        let relay = lab.space(Site::Relay).run(|| Relay::start_at(relay_host));
+        let start = |site| {
+            let address = relay.address();
+            lab.space(site).run(|| Peer::start_with(address, options))
+        };
+        let (far, near) = (start(Site::Far), start(Site::Near));
+        far.ask(&["contact", "add", "near", &near.code()]);
+        near.ask(&["contact", "add", "far", &far.code()]);
+        let pair = Self { far, near, relay, lab };
+        pair.wait_connected();
+        pair
+    }
+
+    /// Waits until both say that they are connected.
+    pub fn wait_connected(&self) {
+        self.far.wait_session("near", "connected", WITHIN);
+        self.near.wait_session("far", "connected", WITHIN);
+    }
+
+    /// What the far engine says of its session.
+    pub fn session(&self) -> Value {
+        self.far.contact("near")["session"].take()
+    }
+
+    /// Path and transport by which the two are connected, such as `direct` and `quic`.
+    pub fn path(&self) -> (String, String) {
+        let session = self.session();
+        let text = |name: &str| session[name].as_str().unwrap_or("none").to_owned();
+        (text("path"), text("transport"))
+    }
+
+    /// Waits until they are connected by a path that `fits`.
+    pub fn wait_path(&self, fits: impl Fn(&str, &str) -> bool) {
+        wait_for("the path is the right one", WITHIN, || {
+            let (path, transport) = self.path();
+            fits(&path, &transport).then_some(())
+        });
+    }
+
+    /// Shares `folder` of the near engine, and waits until the far drive lists `entry` in it.
+    pub fn share_near(&self, folder: &Path, entry: &str) {
+        share(&self.near, "far", folder);
+        let name = folder.file_name().expect("a folder has a name").to_string_lossy();
+        self.far.wait_path(&format!("near/{name}/{entry}"));
+    }
+
+    /// Ends everything in good order.
+    pub fn stop(mut self) {
+        self.far.stop();
+        self.near.stop();
+    }
+}
+
+/// Shares `folder` with a contact.
+pub fn share(peer: &Peer, contact: &str, folder: &Path) {
+    peer.ask(&["share", folder.to_str().expect("a path of text"), "--with", contact]);
+}
