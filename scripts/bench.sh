@@ -1,9 +1,27 @@
 #!/usr/bin/env bash
-# Runs every benchmark and prints what it measured: the record layer beside the bare AEAD, then the block cache.
+# Measures Farhold and prints what it measured. `bench.sh wan [ROWS...] [--runs N]` measures on emulated long links
+# (Linux, root); `bench.sh local` on this machine alone; without a word both. docs/benchmarks.md tells more.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/cargo.sh
 
-scripts/setup.sh
-cargo bench --locked -p farhold-secure --bench record "$@"
-cargo bench --locked -p farhold-cache --bench cache "$@"
+scripts/setup.sh test
+
+what=${1:-all}
+[ $# = 0 ] || shift
+case "$what" in
+wan | local) ;;
+all) [ $# = 0 ] ;;
+*)
+    echo "usage: npm run bench -- [wan [ROWS...] [OPTIONS] | local]" >&2
+    exit 2
+    ;;
+esac
+
+if [ "$what" != wan ]; then
+    scripts/bench-local.sh "$@"
+fi
+if [ "$what" != local ]; then
+    cargo build --locked --release --bin farhold --bin farhold-relay --bin farhold-wan
+    "${CARGO_TARGET_DIR:-target}/release/farhold-wan" bench "$@"
+fi

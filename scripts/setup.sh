@@ -6,7 +6,7 @@ set -euo pipefail
 # Command that must be there -> Debian package that brings it.
 needs="cc:gcc fusermount3:fuse3"
 if [ "${1:-}" = test ]; then
-    needs="$needs setpriv:util-linux python3:python3 curl:curl"
+    needs="$needs setpriv:util-linux python3:python3 curl:curl ip:iproute2 nft:nftables"
 fi
 
 missing=""
