@@ -31,6 +31,8 @@ pub(crate) enum Message {
         class: LaneClass,
         nonce: LaneNonce,
         bridge_leg: Option<u32>,
+        /// On TCP, though the control lane runs on QUIC.
+        tcp_beside: bool,
     },
     LaneAnswer {
         lane: u32,

@@ -19,12 +19,15 @@ impl Message {
             Self::Attempt(number) => Wire::Attempt(pb::Attempt { number }),
             Self::Nominate(number) => Wire::Nominate(pb::Nominate { number }),
             Self::About { build } => Wire::About(pb::About { build }),
-            Self::LaneOffer { lane, class, nonce, bridge_leg } => Wire::LaneOffer(pb::LaneOffer {
-                lane,
-                class: pb::LaneClass::from(class).into(),
-                nonce: copy(&nonce),
-                bridge_leg: bridge_leg.unwrap_or_default(),
-            }),
+            Self::LaneOffer { lane, class, nonce, bridge_leg, tcp_beside } => {
+                Wire::LaneOffer(pb::LaneOffer {
+                    lane,
+                    class: pb::LaneClass::from(class).into(),
+                    nonce: copy(&nonce),
+                    bridge_leg: bridge_leg.unwrap_or_default(),
+                    tcp_beside,
+                })
+            }
             Self::LaneAnswer { lane, nonce } => {
                 Wire::LaneAnswer(pb::LaneAnswer { lane, nonce: copy(&nonce) })
             }
@@ -89,6 +92,7 @@ impl TryFrom<Wire> for Message {
                 class: offer.class().try_into()?,
                 nonce: array(&offer.nonce, "lane nonce")?,
                 bridge_leg: (offer.bridge_leg != 0).then_some(offer.bridge_leg),
+                tcp_beside: offer.tcp_beside,
             },
             Wire::LaneAnswer(answer) => {
                 Self::LaneAnswer { lane: answer.lane, nonce: array(&answer.nonce, "lane nonce")? }

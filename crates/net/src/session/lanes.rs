@@ -10,9 +10,18 @@ use farhold_wire::LaneClass;
 use tokio::time::Instant;
 
 use crate::control::{LaneNonce, Message};
+use crate::state::Transport;
 
 /// Bulk lanes of a session: with two, one of them lost or slow is not the end of reading ahead.
 const BULK_LANES: usize = 2;
+/// Bulk lanes of a session over TCP if the round trip is [`LONG`] or more: the systems give one connection no more than 4
+/// to 6 MiB for a round trip, and its window less than that after a loss.
+const LONG_BULK_LANES: usize = 6;
+const LONG: Duration = Duration::from_millis(50);
+/// TCP bulk lanes beside those of a QUIC session if the round trip is under [`SHORT`]: there the kernel's TCP may be the
+/// quicker one, which only measuring tells.
+const TCP_BESIDE: usize = 2;
+const SHORT: Duration = Duration::from_millis(10);
 /// How long the other side has to answer an offer.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 /// Before a lane is offered again; doubles up to [`AGAIN_MOST`].
@@ -29,6 +38,31 @@ pub(super) enum Owner {
     Theirs,
 }
 
+/// What the session's control lane runs on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Base {
+    /// A TCP connection.
+    Tcp,
+    /// Two TCP connections, joined by the relay's bridge.
+    Bridge,
+    /// A QUIC connection.
+    Quic {
+        /// TCP goes to the same address too.
+        tcp_beside: bool,
+    },
+}
+
+/// How a lane's connection comes about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Route {
+    /// As the control lane's: another stream of the QUIC connection, or another TCP connection from the same side.
+    Same,
+    /// Both sides meet at the bridge, as leg of this number.
+    Bridge(u32),
+    /// A TCP connection beside the QUIC one, from the same side.
+    TcpBeside,
+}
+
 /// A lane that both sides have agreed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Agreed {
@@ -37,7 +71,7 @@ pub(super) struct Agreed {
     pub(super) owner: Owner,
     pub(super) my_nonce: LaneNonce,
     pub(super) their_nonce: LaneNonce,
-    pub(super) bridge_leg: Option<u32>,
+    pub(super) route: Route,
 }
 
 /// How it stands with a lane, to be shown.
@@ -45,6 +79,7 @@ pub(super) struct Agreed {
 pub(super) struct LaneStatus {
     pub(super) number: Option<u32>,
     pub(super) class: LaneClass,
+    pub(super) transport: Transport,
     /// `None` if it stands.
     pub(super) missing: Option<String>,
 }
@@ -87,6 +122,7 @@ enum State {
 #[derive(Debug)]
 struct Mine {
     class: LaneClass,
+    tcp_beside: bool,
     state: State,
     failures: u32,
     missing: String,
@@ -96,6 +132,7 @@ struct Mine {
 struct Theirs {
     number: u32,
     class: LaneClass,
+    tcp_beside: bool,
     up: bool,
 }
 
@@ -103,7 +140,7 @@ struct Theirs {
 #[derive(Debug)]
 pub(super) struct Lanes {
     side: Side,
-    relayed: bool,
+    base: Base,
     mine: Vec<Mine>,
     theirs: Vec<Theirs>,
     next: u32,
@@ -112,27 +149,35 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    pub(super) fn new(side: Side, relayed: bool, now: Instant) -> Self {
+    pub(super) fn new(side: Side, base: Base, now: Instant) -> Self {
         let bulk = match side {
             Side::Zero => BULK_LANES,
             Side::One => 0,
         };
         let classes = std::iter::once(LaneClass::Urgent).chain(std::iter::repeat_n(LaneClass::Bulk, bulk));
-        let mine = classes.map(|class| Mine {
-            class,
-            state: State::Due(now),
-            failures: 0,
-            missing: "not offered yet".to_owned(),
-        });
+        let mine = classes.map(|class| Mine::new(class, false, now));
         // Side 0's numbers are even, side 1's odd; the control lane is none of them.
         let first = |side: Side| 2 + u32::from(side.number());
         Self {
             side,
-            relayed,
+            base,
             mine: mine.collect(),
             theirs: Vec::new(),
             next: first(side),
             least: first(side.other()),
+        }
+    }
+
+    /// The round trip is known: offers the lanes that such a path needs.
+    pub(super) fn measured(&mut self, rtt: Duration, now: Instant) {
+        let (tcp_beside, wanted) = match (self.side, self.base) {
+            (Side::Zero, Base::Tcp | Base::Bridge) if rtt >= LONG => (false, LONG_BULK_LANES),
+            (Side::Zero, Base::Quic { tcp_beside: true }) if rtt < SHORT => (true, TCP_BESIDE),
+            (Side::Zero | Side::One, Base::Tcp | Base::Bridge | Base::Quic { .. }) => return,
+        };
+        let such = |lane: &&Mine| lane.class == LaneClass::Bulk && lane.tcp_beside == tcp_beside;
+        for _ in self.mine.iter().filter(such).count()..wanted {
+            self.mine.push(Mine::new(LaneClass::Bulk, tcp_beside, now));
         }
     }
 
@@ -148,8 +193,14 @@ impl Lanes {
         let number = self.next;
         self.next += 2;
         lane.state = State::Offered { number, fresh, until: now + ANSWERED_WITHIN };
-        let bridge_leg = self.relayed.then_some(fresh.bridge_leg);
-        Some(Message::LaneOffer { lane: number, class: lane.class, nonce: fresh.nonce, bridge_leg })
+        let bridge_leg = (self.base == Base::Bridge).then_some(fresh.bridge_leg);
+        Some(Message::LaneOffer {
+            lane: number,
+            class: lane.class,
+            nonce: fresh.nonce,
+            bridge_leg,
+            tcp_beside: lane.tcp_beside,
+        })
     }
 
     /// When [`Self::offer`] has something to do.
@@ -163,6 +214,7 @@ impl Lanes {
 
     /// The other side took an offer; `None` if that offer is no longer good.
     pub(super) fn answered(&mut self, number: u32, their_nonce: LaneNonce) -> Option<Agreed> {
+        let base = self.base;
         self.mine.iter_mut().find_map(|lane| {
             let State::Offered { number: offered, fresh, .. } = lane.state else { return None };
             if offered != number {
@@ -176,7 +228,11 @@ impl Lanes {
                 owner: Owner::Mine,
                 my_nonce: fresh.nonce,
                 their_nonce,
-                bridge_leg: self.relayed.then_some(fresh.bridge_leg),
+                route: match (base, lane.tcp_beside) {
+                    (Base::Bridge, _) => Route::Bridge(fresh.bridge_leg),
+                    (Base::Tcp | Base::Quic { .. }, false) => Route::Same,
+                    (Base::Tcp | Base::Quic { .. }, true) => Route::TcpBeside,
+                },
             })
         })
     }
@@ -196,15 +252,19 @@ impl Lanes {
         class: LaneClass,
         their_nonce: LaneNonce,
         bridge_leg: Option<u32>,
+        tcp_beside: bool,
         fresh: Fresh,
     ) -> Result<Agreed, OfferError> {
         if number < self.least || number % 2 != self.least % 2 || number > u32::MAX - 2 {
             return Err(OfferError::Number);
         }
         self.least = number + 2;
-        if bridge_leg.is_some() != self.relayed {
-            return Err(OfferError::Path);
-        }
+        let route = match (self.base, bridge_leg, tcp_beside) {
+            (Base::Tcp | Base::Quic { .. }, None, false) => Route::Same,
+            (Base::Bridge, Some(leg), false) => Route::Bridge(leg),
+            (Base::Quic { tcp_beside: true }, None, true) => Route::TcpBeside,
+            (Base::Tcp | Base::Bridge | Base::Quic { .. }, _, _) => return Err(OfferError::Path),
+        };
         let most = match class {
             LaneClass::Urgent => THEIR_URGENT,
             LaneClass::Bulk => THEIR_BULK,
@@ -212,8 +272,8 @@ impl Lanes {
         if self.theirs.iter().filter(|lane| lane.class == class).count() >= most {
             return Err(OfferError::TooMany);
         }
-        self.theirs.push(Theirs { number, class, up: false });
-        Ok(Agreed { number, class, owner: Owner::Theirs, my_nonce: fresh.nonce, their_nonce, bridge_leg })
+        self.theirs.push(Theirs { number, class, tcp_beside, up: false });
+        Ok(Agreed { number, class, owner: Owner::Theirs, my_nonce: fresh.nonce, their_nonce, route })
     }
 
     /// A lane stands.
@@ -240,11 +300,13 @@ impl Lanes {
         let mine = self.mine.iter().map(|lane| LaneStatus {
             number: lane.number(),
             class: lane.class,
+            transport: self.transport(lane.tcp_beside),
             missing: (!matches!(lane.state, State::Up { .. })).then(|| lane.missing.clone()),
         });
         let theirs = self.theirs.iter().map(|lane| LaneStatus {
             number: Some(lane.number),
             class: lane.class,
+            transport: self.transport(lane.tcp_beside),
             missing: (!lane.up).then(|| "being opened".to_owned()),
         });
         mine.chain(theirs).collect()
@@ -253,9 +315,21 @@ impl Lanes {
     pub(super) fn side(&self) -> Side {
         self.side
     }
+
+    fn transport(&self, tcp_beside: bool) -> Transport {
+        match (self.base, tcp_beside) {
+            (Base::Tcp | Base::Bridge, _) | (Base::Quic { .. }, true) => Transport::Tcp,
+            (Base::Quic { .. }, false) => Transport::Quic,
+        }
+    }
 }
 
 impl Mine {
+    fn new(class: LaneClass, tcp_beside: bool, now: Instant) -> Self {
+        let missing = "not offered yet".to_owned();
+        Self { class, tcp_beside, state: State::Due(now), failures: 0, missing }
+    }
+
     fn number(&self) -> Option<u32> {
         match self.state {
             State::Due(_) => None,

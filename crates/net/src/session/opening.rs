@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use farhold_secure::lane::{Lane, LaneConfirmation, LaneError, TICKET_LIFE, UnconfirmedLane};
+use farhold_secure::lane::{Lane, LaneConfirmation, LaneError, TICKET_LIFE, Ticket, UnconfirmedLane};
 use farhold_secure::{Side, Token};
 use tokio::io::AsyncWriteExt;
+use tokio::task::JoinSet;
 use tokio::time::{error::Elapsed, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -17,9 +18,10 @@ use crate::clock;
 use crate::config::RelayAddress;
 use crate::counters::WireCounter;
 use crate::leg::{self, LegError};
+use crate::quic::Link;
 use crate::socket::{self, Socket};
 use crate::stream::RecordStream;
-use crate::tickets::{Arrival, Expected};
+use crate::tickets::{Arrival, Expected, Tickets};
 
 /// How long the other end of a connection has for its first record.
 const CONFIRMED_WITHIN: Duration = Duration::from_secs(5);
@@ -52,9 +54,11 @@ impl From<Elapsed> for OpeningError {
 /// Where the connection comes from.
 #[derive(Debug)]
 pub(super) enum Way {
-    /// We dial what the control lane was dialled at.
+    /// We dial what the control lane was dialled at, over TCP.
     Dial(SocketAddr),
-    /// The other side dials, with a ticket.
+    /// We open a stream of the control lane's connection.
+    Stream(Link),
+    /// The other side does either, with a ticket.
     Await(Expected),
     /// Both meet at the bridge.
     Bridge { relay: RelayAddress, token: Token, side: Side },
@@ -71,6 +75,10 @@ pub(super) async fn open(
         Way::Dial(address) => {
             let socket = Socket::new(socket::connect(address).await?, counter)?;
             dialled(lane, socket, cancel).await
+        }
+        Way::Stream(link) => {
+            let stream = timeout(CONFIRMED_WITHIN, link.open()).await??;
+            dialled(lane, Socket::quic(stream, counter), cancel).await
         }
         Way::Await(mut expected) => {
             let arrival = timeout(TICKET_LIFE, expected.arrival()).await?;
@@ -93,6 +101,35 @@ pub(super) async fn open(
                 }
             }
         }
+    }
+}
+
+/// Takes the streams that the other side opens on a session's connection, until that ends: each begins with the ticket
+/// of a lane. QUIC's limit bounds how many there are.
+pub(super) async fn take_streams(link: Link, tickets: Arc<Tickets>) {
+    let mut arriving = JoinSet::new();
+    loop {
+        let stream = tokio::select! {
+            Some(_) = arriving.join_next() => continue,
+            stream = link.accept() => stream,
+        };
+        // The control lane tells why.
+        let Ok(stream) = stream else { return };
+        arriving.spawn(arrive(Socket::quic(stream, Arc::default()), Arc::clone(&tickets)));
+    }
+}
+
+async fn arrive(mut socket: Socket, tickets: Arc<Tickets>) {
+    let arriving = async {
+        let (opening, received) = leg::read_opening(&mut socket).await?;
+        let Some(ticket) = Ticket::of(&opening) else { return Ok(()) };
+        let waiting = tickets.claim(ticket).await;
+        // Whoever waited may have given up; then the stream ends here.
+        let _ = waiting.send(Arrival { socket, opening, received });
+        Ok::<_, LegError>(())
+    };
+    if !matches!(timeout(CONFIRMED_WITHIN, arriving).await, Ok(Ok(()))) {
+        tracing::debug!("a stream that is no lane was closed");
     }
 }
 

@@ -10,11 +10,11 @@ use farhold_secure::session::SessionKeys;
 use farhold_secure::{RandomError, Side, random};
 use farhold_wire::LaneClass;
 use tokio::sync::{mpsc, watch};
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::lanes::{Agreed, Fresh, Lanes, OfferError, Owner};
+use super::lanes::{Agreed, Base, Fresh, Lanes, OfferError, Owner, Route};
 use super::opening::{self, OpeningError, Way};
 use super::pulse::{Beat, Pulse};
 use super::{Calls, GOODBYE_WITHIN, Order, RETIRED_LEAST, RETIRED_MOST, Setup, View, first_word};
@@ -27,7 +27,8 @@ use crate::connect::lifecycle::{Goodbye, Nonce, SessionEvent, SessionId};
 use crate::control::{ControlChannel, ControlError, Message};
 use crate::counters::WireCounter;
 use crate::leg::Parties;
-use crate::state::{LaneInfo, Path, Transport};
+use crate::quic::Link;
+use crate::state::{LaneInfo, Path};
 use crate::stream::RecordStream;
 use crate::tickets::Tickets;
 
@@ -65,10 +66,10 @@ impl From<RandomError> for End {
     }
 }
 
-/// A lane's number and what came of it.
+/// What came of a lane.
 type Opened = (Agreed, Result<RecordStream, OpeningError>);
-/// A lane's number and why it ended.
-type Ended = (u32, String);
+/// What a lane that ends by a panic, which is a fault of ours, is missing for.
+const FAILED: &str = "the lane failed here";
 
 pub(super) struct Task {
     id: SessionId,
@@ -76,8 +77,10 @@ pub(super) struct Task {
     channel: ControlChannel,
     keys: SessionKeys,
     exchange: Exchange,
-    /// We dial the lanes at this address.
+    /// We dial the lanes, at this address.
     dials: Option<SocketAddr>,
+    /// The control lane's QUIC connection.
+    link: Option<Link>,
     parties: Arc<Parties>,
     nonces: Option<(Nonce, Nonce)>,
     relay: Option<RelayAddress>,
@@ -94,7 +97,12 @@ pub(super) struct Task {
     pulse: Pulse,
     counters: HashMap<u32, Arc<WireCounter>>,
     openings: JoinSet<Opened>,
-    running: JoinSet<Ended>,
+    /// Lanes that stand; each ends with the reason.
+    running: JoinSet<String>,
+    /// Of which lane each task of the two is.
+    tasks: HashMap<Id, u32>,
+    /// Of a QUIC session that the other side dialled: takes the streams.
+    streams: JoinSet<()>,
     build: Option<String>,
     /// Since when a newer session carries on.
     retired: Option<Instant>,
@@ -116,11 +124,13 @@ impl Task {
             number,
             parties,
             nonces,
+            keeper: _,
             relay,
             tickets,
             serving,
             counter,
             reports,
+            former_window: _,
             cancel,
         } = setup;
         let side = parties.side();
@@ -130,8 +140,23 @@ impl Task {
         stream.report_to(Arc::clone(&calls.activity));
         stream.cancel_with(cancel.clone());
         stream.socket_mut().count_on(WireCounter::part_of(&counter));
-        let relayed = path == Path::Relayed;
-        let dials = (initiated && !relayed).then(|| channel.stream().socket().peer().ok()).flatten();
+        let socket = channel.stream().socket();
+        socket.prioritise(None);
+        let link = socket.link().cloned();
+        let base = match (&link, path) {
+            (Some(_), Path::Lan | Path::Direct) => Base::Quic { tcp_beside: true },
+            (Some(_), Path::Punched | Path::Relayed) => Base::Quic { tcp_beside: false },
+            (None, Path::Relayed) => Base::Bridge,
+            (None, Path::Lan | Path::Direct | Path::Punched) => Base::Tcp,
+        };
+        let dials = (initiated && base != Base::Bridge).then(|| socket.peer().ok()).flatten();
+        let mut streams = JoinSet::new();
+        if let Some(link) = &link {
+            link.admit();
+            if !initiated {
+                streams.spawn(opening::take_streams(link.clone(), Arc::clone(&tickets)));
+            }
+        }
         Self {
             id,
             path,
@@ -139,6 +164,7 @@ impl Task {
             keys,
             exchange,
             dials,
+            link,
             parties,
             nonces,
             relay,
@@ -151,11 +177,13 @@ impl Task {
             urgent,
             view,
             orders,
-            lanes: Lanes::new(side, relayed, Instant::now()),
+            lanes: Lanes::new(side, base, Instant::now()),
             pulse: Pulse::new(),
             counters: HashMap::new(),
             openings: JoinSet::new(),
             running: JoinSet::new(),
+            tasks: HashMap::new(),
+            streams,
             build: None,
             retired: None,
             first: first_word(side, number),
@@ -192,8 +220,8 @@ impl Task {
             tokio::select! {
                 message = self.channel.receive() => self.take(message?).await?,
                 order = self.orders.recv() => self.obey(order)?,
-                Some(opened) = self.openings.join_next() => self.opened(opened),
-                Some(ended) = self.running.join_next() => self.ended(ended),
+                Some(opened) = self.openings.join_next_with_id() => self.opened(opened),
+                Some(ended) = self.running.join_next_with_id() => self.ended(ended),
                 () = self.calls.activity.changed() => {}
                 () = sleep_until(deadline) => {}
             }
@@ -244,9 +272,9 @@ impl Task {
                 self.build = Some(build);
                 self.show();
             }
-            Message::LaneOffer { lane, class, nonce, bridge_leg } => {
+            Message::LaneOffer { lane, class, nonce, bridge_leg, tcp_beside } => {
                 let fresh = fresh()?;
-                let answer = match self.lanes.offered(lane, class, nonce, bridge_leg, fresh) {
+                let answer = match self.lanes.offered(lane, class, nonce, bridge_leg, tcp_beside, fresh) {
                     Ok(agreed) => {
                         self.open(agreed);
                         Message::LaneAnswer { lane, nonce: fresh.nonce }
@@ -286,6 +314,12 @@ impl Task {
             Message::Ping(number) => self.channel.send(Message::Pong(number))?,
             Message::Pong(number) => {
                 self.pulse.pong(number, now);
+                if let Some(rtt) = self.pulse.rtt() {
+                    self.calls.governor.measured(rtt);
+                }
+                if let Some(rtt) = self.pulse.rtt() {
+                    self.lanes.measured(rtt, now);
+                }
                 self.show();
             }
             Message::Attempt(_) | Message::Nominate(_) | Message::Pairing(_) => {
@@ -310,31 +344,42 @@ impl Task {
     fn open(&mut self, agreed: Agreed) {
         let lane =
             self.keys.lane(agreed.number, class_number(agreed.class), &agreed.my_nonce, &agreed.their_nonce);
-        let way = match (agreed.bridge_leg, self.dials) {
-            (Some(leg), _) => match (&self.relay, self.nonces) {
+        let way = match (agreed.route, self.dials, &self.link) {
+            (Route::Bridge(leg), _, _) => match (&self.relay, self.nonces) {
                 (Some(relay), Some((zero, one))) => {
                     let token = self.parties.rendezvous.bridge_token(&zero, &one, leg);
                     Ok(Way::Bridge { relay: relay.clone(), token, side: self.parties.side() })
                 }
                 (Some(_), None) | (None, _) => Err(OpeningError::NoRelay),
             },
-            (None, Some(address)) => Ok(Way::Dial(address)),
-            (None, None) => Ok(Way::Await(self.tickets.expect(lane.ticket()))),
+            (Route::Same, Some(_), Some(link)) => Ok(Way::Stream(link.clone())),
+            (Route::Same, Some(address), None) | (Route::TcpBeside, Some(address), _) => {
+                Ok(Way::Dial(address))
+            }
+            (Route::Same | Route::TcpBeside, None, _) => Ok(Way::Await(self.tickets.expect(lane.ticket()))),
         };
         let counter = WireCounter::part_of(&self.counter);
         self.counters.insert(agreed.number, Arc::clone(&counter));
         let cancel = self.cancel.clone();
-        self.openings.spawn(async move {
+        let number = agreed.number;
+        let handle = self.openings.spawn(async move {
             let opened = match way {
                 Ok(way) => opening::open(lane, way, counter, cancel).await,
                 Err(error) => Err(error),
             };
             (agreed, opened)
         });
+        self.tasks.insert(handle.id(), number);
     }
 
-    fn opened(&mut self, opened: Result<Opened, JoinError>) {
-        let Ok((agreed, opened)) = opened else { return };
+    fn opened(&mut self, opened: Result<(Id, Opened), JoinError>) {
+        let (agreed, opened) = match opened {
+            Ok((id, opened)) => {
+                self.tasks.remove(&id);
+                opened
+            }
+            Err(error) => return self.failed(&error),
+        };
         let number = agreed.number;
         match opened {
             Ok(mut stream) => {
@@ -350,35 +395,43 @@ impl Task {
     /// Runs a lane that stands.
     fn carry(&mut self, agreed: &Agreed, mut stream: RecordStream) {
         let number = agreed.number;
-        match (agreed.class, agreed.owner) {
+        stream.socket().prioritise(Some(agreed.class));
+        let handle = match (agreed.class, agreed.owner) {
             (LaneClass::Bulk, _) => {
                 let lane = BulkLane::new(stream, number, Arc::clone(&self.calls.bulk), self.serving.clone());
-                self.running.spawn(async move { (number, lane.run().await.to_string()) });
+                self.running.spawn(async move { lane.run().await.to_string() })
             }
-            (LaneClass::Urgent, Owner::Mine) => {
-                let urgent = self.urgent.clone();
-                self.running.spawn(async move { (number, ask(stream, urgent).await) });
-            }
+            (LaneClass::Urgent, Owner::Mine) => self.running.spawn(ask(stream, self.urgent.clone())),
             (LaneClass::Urgent, Owner::Theirs) => {
                 let closed = CancellationToken::new();
                 stream.signal_drop(closed.clone());
                 let serving = self.serving.clone();
                 self.running.spawn(async move {
                     let served = rpc::serve(stream, serving, closed).await;
-                    (
-                        number,
-                        served
-                            .err()
-                            .map_or_else(|| "the lane was closed".to_owned(), |error| error.to_string()),
-                    )
-                });
+                    served.err().map_or_else(|| "the lane was closed".to_owned(), |error| error.to_string())
+                })
             }
+        };
+        self.tasks.insert(handle.id(), number);
+    }
+
+    fn ended(&mut self, ended: Result<(Id, String), JoinError>) {
+        match ended {
+            Ok((id, reason)) => {
+                if let Some(number) = self.tasks.remove(&id) {
+                    self.lose(number, &reason);
+                    self.show();
+                }
+            }
+            Err(error) => self.failed(&error),
         }
     }
 
-    fn ended(&mut self, ended: Result<Ended, JoinError>) {
-        if let Ok((number, reason)) = ended {
-            self.lose(number, &reason);
+    /// A lane's task panicked, which ends this lane only.
+    fn failed(&mut self, error: &JoinError) {
+        tracing::error!(%error, "a lane failed");
+        if let Some(number) = self.tasks.remove(&error.id()) {
+            self.lose(number, FAILED);
             self.show();
         }
     }
@@ -410,7 +463,7 @@ impl Task {
         let control = LaneInfo {
             id: None,
             class: None,
-            transport: Transport::Tcp,
+            transport: self.channel.stream().socket().transport(),
             path: self.path,
             wire: Arc::clone(self.channel.stream().socket().counter()),
             missing: None,
@@ -418,7 +471,7 @@ impl Task {
         let others = self.lanes.status().into_iter().map(|lane| LaneInfo {
             id: lane.number,
             class: Some(lane.class),
-            transport: Transport::Tcp,
+            transport: lane.transport,
             path: self.path,
             wire: lane.number.and_then(|number| self.counters.get(&number)).cloned().unwrap_or_default(),
             missing: lane.missing,

@@ -32,6 +32,7 @@ impl Other {
             number: 5,
             parties: Arc::clone(&parties[1]),
             nonces: None,
+            keeper: None,
             relay: None,
             tickets: Arc::default(),
             serving: Serving::new(ContactId([1; 16]), Arc::new(Silent)),
@@ -78,7 +79,7 @@ impl Other {
 }
 
 fn offer(lane: u32, class: LaneClass) -> Message {
-    Message::LaneOffer { lane, class, nonce: [1; 32], bridge_leg: None }
+    Message::LaneOffer { lane, class, nonce: [1; 32], bridge_leg: None, tcp_beside: false }
 }
 
 #[tokio::test]
@@ -112,7 +113,13 @@ async fn what_has_no_place_here_ends_it() {
         Message::ExchangeConfirm(1),
         offer(3, LaneClass::Urgent),
         offer(0, LaneClass::Urgent),
-        Message::LaneOffer { lane: 2, class: LaneClass::Bulk, nonce: [1; 32], bridge_leg: Some(1) },
+        Message::LaneOffer {
+            lane: 2,
+            class: LaneClass::Bulk,
+            nonce: [1; 32],
+            bridge_leg: Some(1),
+            tcp_beside: false,
+        },
     ] {
         let mut other = Other::new().await;
         other.say(wrong.clone()).await;

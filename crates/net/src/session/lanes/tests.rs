@@ -18,8 +18,8 @@ fn missing(lanes: &Lanes) -> Vec<Option<String>> {
 #[test]
 fn who_offers_what() {
     let now = Instant::now();
-    let mut zero = Lanes::new(Side::Zero, false, now);
-    let mut one = Lanes::new(Side::One, false, now);
+    let mut zero = Lanes::new(Side::Zero, Base::Tcp, now);
+    let mut one = Lanes::new(Side::One, Base::Tcp, now);
     assert_eq!(offers(&mut zero, now), [(2, LaneClass::Urgent), (4, LaneClass::Bulk), (6, LaneClass::Bulk)]);
     assert_eq!(offers(&mut one, now), [(3, LaneClass::Urgent)]);
 }
@@ -27,19 +27,24 @@ fn who_offers_what() {
 #[test]
 fn both_sides_agree_on_a_lane() {
     let now = Instant::now();
-    for relayed in [false, true] {
-        let mut zero = Lanes::new(Side::Zero, relayed, now);
-        let mut one = Lanes::new(Side::One, relayed, now);
-        let Some(Message::LaneOffer { lane, class, nonce, bridge_leg }) = one.offer(now, FRESH) else {
+    for (base, route) in [
+        (Base::Tcp, Route::Same),
+        (Base::Bridge, Route::Bridge(77)),
+        (Base::Quic { tcp_beside: true }, Route::Same),
+    ] {
+        let mut zero = Lanes::new(Side::Zero, base, now);
+        let mut one = Lanes::new(Side::One, base, now);
+        let Some(Message::LaneOffer { lane, class, nonce, bridge_leg, tcp_beside }) = one.offer(now, FRESH)
+        else {
             panic!("nothing offered")
         };
         let other = Fresh { nonce: [2; 32], bridge_leg: 99 };
-        let theirs = zero.offered(lane, class, nonce, bridge_leg, other).unwrap();
+        let theirs = zero.offered(lane, class, nonce, bridge_leg, tcp_beside, other).unwrap();
         let mine = one.answered(lane, theirs.my_nonce).unwrap();
         assert_eq!((mine.my_nonce, mine.their_nonce), (theirs.their_nonce, theirs.my_nonce));
         assert_eq!((mine.number, mine.class), (theirs.number, theirs.class));
         assert_eq!((mine.owner, theirs.owner), (Owner::Mine, Owner::Theirs));
-        assert_eq!((mine.bridge_leg, theirs.bridge_leg), (relayed.then_some(77), relayed.then_some(77)));
+        assert_eq!([mine.route, theirs.route], [route; 2]);
         assert_eq!(missing(&one), [Some("being opened".to_owned())]);
         one.up(lane);
         assert_eq!(missing(&one), [None]);
@@ -50,7 +55,7 @@ fn both_sides_agree_on_a_lane() {
 #[test]
 fn a_lost_lane_is_offered_again_under_a_new_number_and_later_each_time() {
     let mut now = Instant::now();
-    let mut one = Lanes::new(Side::One, false, now);
+    let mut one = Lanes::new(Side::One, Base::Tcp, now);
     let mut last = Duration::ZERO;
     for number in [3, 5, 7, 9, 11, 13, 15, 17] {
         assert_eq!(offers(&mut one, now), [(number, LaneClass::Urgent)]);
@@ -73,7 +78,7 @@ fn a_lost_lane_is_offered_again_under_a_new_number_and_later_each_time() {
 #[test]
 fn an_offer_without_an_answer_and_a_refused_one_are_made_again() {
     let mut now = Instant::now();
-    let mut one = Lanes::new(Side::One, false, now);
+    let mut one = Lanes::new(Side::One, Base::Tcp, now);
     assert_eq!(offers(&mut one, now).len(), 1);
     now += ANSWERED_WITHIN;
     assert_eq!(offers(&mut one, now), []);
@@ -87,9 +92,10 @@ fn an_offer_without_an_answer_and_a_refused_one_are_made_again() {
 
 #[test]
 fn the_other_sides_offers_are_checked() {
-    let mut zero = Lanes::new(Side::Zero, true, Instant::now());
-    let mut offer =
-        |number, class, leg| zero.offered(number, class, [2; 32], leg, FRESH).map(|agreed| agreed.number);
+    let mut zero = Lanes::new(Side::Zero, Base::Bridge, Instant::now());
+    let mut offer = |number, class, leg| {
+        zero.offered(number, class, [2; 32], leg, false, FRESH).map(|agreed| agreed.number)
+    };
     assert_eq!(offer(1, LaneClass::Urgent, Some(1)), Err(OfferError::Number));
     assert_eq!(offer(4, LaneClass::Urgent, Some(1)), Err(OfferError::Number));
     assert_eq!(offer(3, LaneClass::Urgent, None), Err(OfferError::Path));
@@ -101,5 +107,62 @@ fn the_other_sides_offers_are_checked() {
     let bulk = (0..100).filter(|index| offer(11 + 2 * index, LaneClass::Bulk, Some(1)).is_ok()).count();
     assert_eq!(bulk, THEIR_BULK);
     zero.lost(5, "cut", Instant::now());
-    assert!(zero.offered(1001, LaneClass::Urgent, [2; 32], Some(1), FRESH).is_ok());
+    assert!(zero.offered(1001, LaneClass::Urgent, [2; 32], Some(1), false, FRESH).is_ok());
+}
+
+#[test]
+fn where_a_lane_may_run() {
+    let quic = |tcp_beside| Base::Quic { tcp_beside };
+    for (base, leg, tcp_beside, route) in [
+        (Base::Tcp, None, false, Ok(Route::Same)),
+        (Base::Tcp, None, true, Err(OfferError::Path)),
+        (Base::Tcp, Some(1), false, Err(OfferError::Path)),
+        (Base::Bridge, Some(1), false, Ok(Route::Bridge(1))),
+        (Base::Bridge, None, false, Err(OfferError::Path)),
+        (Base::Bridge, Some(1), true, Err(OfferError::Path)),
+        (quic(true), None, false, Ok(Route::Same)),
+        (quic(true), None, true, Ok(Route::TcpBeside)),
+        (quic(false), None, true, Err(OfferError::Path)),
+        (quic(true), Some(1), false, Err(OfferError::Path)),
+    ] {
+        let mut zero = Lanes::new(Side::Zero, base, Instant::now());
+        let agreed = zero.offered(3, LaneClass::Bulk, [2; 32], leg, tcp_beside, FRESH);
+        assert_eq!(agreed.map(|agreed| agreed.route), route, "{base:?} {leg:?} {tcp_beside}");
+    }
+}
+
+#[test]
+fn a_path_gets_the_lanes_that_it_needs() {
+    let now = Instant::now();
+    let beside = |base, side, milliseconds: &[u64]| {
+        let mut lanes = Lanes::new(side, base, now);
+        offers(&mut lanes, now);
+        for rtt in milliseconds {
+            lanes.measured(Duration::from_millis(*rtt), now);
+        }
+        let more: Vec<_> = std::iter::from_fn(|| lanes.offer(now, FRESH)).collect();
+        let tcp = |offer: &Message| matches!(offer, Message::LaneOffer { tcp_beside: true, .. });
+        (more.len(), more.iter().filter(|offer| tcp(offer)).count())
+    };
+    for base in [Base::Tcp, Base::Bridge] {
+        assert_eq!(beside(base, Side::Zero, &[49]), (0, 0));
+        assert_eq!(beside(base, Side::Zero, &[50, 200, 1]), (4, 0));
+        assert_eq!(beside(base, Side::One, &[200]), (0, 0));
+    }
+    let quic = Base::Quic { tcp_beside: true };
+    assert_eq!(beside(quic, Side::Zero, &[10]), (0, 0));
+    assert_eq!(beside(quic, Side::Zero, &[9, 1]), (2, 2));
+    assert_eq!(beside(quic, Side::One, &[1]), (0, 0));
+    assert_eq!(beside(Base::Quic { tcp_beside: false }, Side::Zero, &[1]), (0, 0));
+}
+
+#[test]
+fn lanes_beside_a_quic_connection_are_shown_as_tcp() {
+    let now = Instant::now();
+    let mut zero = Lanes::new(Side::Zero, Base::Quic { tcp_beside: true }, now);
+    zero.measured(Duration::from_millis(1), now);
+    zero.offered(3, LaneClass::Urgent, [2; 32], None, false, FRESH).unwrap();
+    let transports: Vec<_> = zero.status().into_iter().map(|lane| lane.transport).collect();
+    use Transport::{Quic, Tcp};
+    assert_eq!(transports, [Quic, Quic, Quic, Tcp, Tcp, Quic]);
 }
