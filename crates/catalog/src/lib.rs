@@ -16,6 +16,7 @@ mod store;
 pub use error::{CatalogError, ReplicaError, ShareError};
 pub use event::{HomeEvent, TreeEvent};
 pub use home::{Attributes, Grant, Home, HomeConfig, Object, OwnEntry, ShareInfo, ShareState, WatchState};
+pub use link::stays_inside;
 pub use nodes::{NodeKey, Nodes};
 pub use replica::{Children, Lookup, Replica};
 

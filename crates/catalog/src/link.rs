@@ -5,7 +5,7 @@
 /// Told are relative targets that first go up, at most to the root, and then only down. What goes up leads through
 /// real folders, and any link met on the way down keeps the same rule, so no chain of such links leaves the share.
 /// A `..` after a name could leave it if that name is a link itself, so it is not told.
-pub(crate) fn stays_inside(target: &[u8], depth: usize) -> bool {
+pub fn stays_inside(target: &[u8], depth: usize) -> bool {
     if target.is_empty() || target.starts_with(b"/") || target.contains(&0) {
         return false;
     }
