@@ -58,6 +58,9 @@ pub enum PeerError {
     /// The session stands, but the answer did not come in time.
     #[error("the contact did not answer in time")]
     TimedOut,
+    /// More reads wait for their turn than may.
+    #[error("too many reads wait for the contact")]
+    Crowded,
     /// The contact answered that it cannot.
     #[error("the contact: {0}")]
     Failed(#[from] ReadFailure),

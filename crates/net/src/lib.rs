@@ -45,9 +45,9 @@ pub use config::{NetConfig, RelayAddress, SavedContact};
 pub use counters::WireCounter;
 pub use error::{NetError, PeerError};
 pub use event::NetEvent;
-pub use governor::Priority;
+pub use governor::{GovernorMeter, GovernorView, Priority};
 pub use net::Net;
-pub use peer::{Peer, Reading};
+pub use peer::{GOVERNED_BYTES, Peer, Reading};
 pub use service::PeerService;
 pub use state::{
     Connection, ContactState, LaneInfo, MissingWay, OfflineReason, Path, RelayState, SessionState, Transport,

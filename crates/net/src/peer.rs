@@ -5,25 +5,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use farhold_wire::{
-    Batch, Entry, EntryId, EntryKind, LaneClass, Name, Position, ReadFailure, ReadHead, ReadRequest,
-    WireError,
-};
+use farhold_wire::{Batch, Entry, EntryId, EntryKind, Name, Position, ReadFailure, ReadHead, WireError};
 use futures_util::StreamExt;
-use futures_util::stream::{self, BoxStream};
+use futures_util::stream::BoxStream;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
-use tokio_util::sync::CancellationToken;
 
 use crate::activity::Call;
+use crate::calls::CallError;
 use crate::calls::rpc::PeerClient;
-use crate::calls::{Answer, CallError};
 use crate::contact::Way;
 use crate::error::PeerError;
-use crate::governor::Priority;
 use crate::session::Calls;
 
+mod reading;
+mod small;
 mod transfers;
+
+pub use self::reading::GOVERNED_BYTES;
 
 /// Longest wait for an answer or its next part: a little over what an interruption may take.
 pub const CALL_DEADLINE: Duration = Duration::from_secs(26);
@@ -91,40 +90,6 @@ impl Peer {
         Ok(self.ask(call).await?.0)
     }
 
-    /// A range of a file. [`Priority::Demand`] goes at once, the others when there is room for them; once `raised` is
-    /// cancelled, a read that still waits goes at once too. If the lane or the session is lost on the way, the rest is
-    /// asked for again; should it then be of another version, the read fails as changed.
-    pub async fn read(
-        &self,
-        request: ReadRequest,
-        priority: Priority,
-        raised: CancellationToken,
-    ) -> Result<Reading, PeerError> {
-        let class = match priority {
-            Priority::Demand => LaneClass::Urgent,
-            Priority::ReadAhead | Priority::Bulk if raised.is_cancelled() => LaneClass::Urgent,
-            Priority::ReadAhead | Priority::Bulk => LaneClass::Bulk,
-        };
-        let Answer { head, data } = self.open(request, class).await?;
-        let rest = Rest { peer: self.clone(), request, class, head: head.clone(), got: 0, data };
-        Ok(Reading { head, data: stream::unfold(Some(rest), Rest::next).boxed() })
-    }
-
-    async fn open(&self, request: ReadRequest, class: LaneClass) -> Result<Answer, PeerError> {
-        match class {
-            LaneClass::Urgent => {
-                let call = move |client: PeerClient| async move { client.read(request).await };
-                let (Answer { head, data }, call) = self.ask(call).await?;
-                // The call goes on until its last byte.
-                let data = data.inspect(move |_| {
-                    let _under_way = &call;
-                });
-                Ok(Answer { head, data: data.boxed() })
-            }
-            LaneClass::Bulk => self.open_bulk(request).await,
-        }
-    }
-
     /// Makes a call on the urgent lane, and again on the next one if it is lost.
     async fn ask<T, F>(&self, call: impl Fn(PeerClient) -> F) -> Result<(T, Call), PeerError>
     where
@@ -150,33 +115,6 @@ impl Peer {
             }
         };
         timeout_at(deadline, asked).await.map_err(|_| PeerError::TimedOut)?
-    }
-
-    async fn open_bulk(&self, request: ReadRequest) -> Result<Answer, PeerError> {
-        let deadline = Instant::now() + CALL_DEADLINE;
-        let opened = async {
-            let mut way = self.way.clone();
-            loop {
-                let calls = session(&mut way).await?;
-                let permit = Arc::clone(&self.reads).acquire_owned().await.map_err(|_| PeerError::Offline)?;
-                let answer = tokio::select! {
-                    answer = async {
-                        calls.bulk.ready().await;
-                        calls.bulk.read(request, permit).await
-                    } => answer,
-                    () = calls.ended.cancelled() => Err(CallError::Lost),
-                };
-                match answer {
-                    Ok(answer) => return Ok(answer),
-                    // The lane has left the pool.
-                    Err(CallError::Lost) => {}
-                    Err(CallError::Failed(ReadFailure::Busy)) => sleep(BUSY_PAUSE).await,
-                    Err(CallError::Failed(failure)) => return Err(failure.into()),
-                    Err(CallError::Protocol(error)) => return Err(error.into()),
-                }
-            }
-        };
-        timeout_at(deadline, opened).await.map_err(|_| PeerError::TimedOut)?
     }
 }
 
@@ -229,7 +167,8 @@ async fn lost(calls: &Calls, way: &mut watch::Receiver<Way>) -> Result<(), PeerE
         tokio::select! {
             _ = clients.wait_for(Option::is_none) => {}
             () = calls.ended.cancelled() => {}
-            _ = way.changed() => {}
+            // Anything else that changes about it says nothing of this lane.
+            _ = way.wait_for(|way| !matches!(way, Way::Session(now) if std::ptr::eq(&**now, calls))) => {}
         }
     };
     match timeout(LOSS_SHOWS_WITHIN, gone).await {
@@ -267,61 +206,10 @@ fn text_length(entry: &Entry) -> usize {
     entry.name.as_bytes().len() + target
 }
 
-/// What is still to come of a read.
-struct Rest {
-    peer: Peer,
-    request: ReadRequest,
-    class: LaneClass,
-    head: ReadHead,
-    /// Bytes that came.
-    got: u32,
-    data: BoxStream<'static, Result<Bytes, CallError>>,
-}
-
-impl Rest {
-    /// `None` as state ends the stream at the next call.
-    async fn next(this: Option<Self>) -> Option<(Result<Bytes, PeerError>, Option<Self>)> {
-        let mut this = this?;
-        let deadline = Instant::now() + CALL_DEADLINE;
-        loop {
-            let failed = match timeout_at(deadline, this.data.next()).await {
-                Ok(Some(Ok(bytes))) => {
-                    this.got += u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-                    return Some((Ok(bytes), Some(this)));
-                }
-                Ok(None) => return None,
-                Ok(Some(Err(CallError::Lost))) => match this.resume().await {
-                    Ok(()) => continue,
-                    Err(error) => error,
-                },
-                Ok(Some(Err(CallError::Failed(failure)))) => failure.into(),
-                Ok(Some(Err(CallError::Protocol(error)))) => error.into(),
-                Err(_) => PeerError::TimedOut,
-            };
-            return Some((Err(failed), None));
-        }
-    }
-
-    /// Asks for what is missing.
-    async fn resume(&mut self) -> Result<(), PeerError> {
-        let rest = ReadRequest {
-            version: self.head.entry.version,
-            offset: self.request.offset + u64::from(self.got),
-            length: self.head.length - self.got,
-            ..self.request
-        };
-        let Answer { head, data } = self.peer.open(rest, self.class).await?;
-        if head.entry.version != self.head.entry.version || head.length != rest.length {
-            return Err(ReadFailure::Changed.into());
-        }
-        self.data = data;
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use farhold_wire::limits;
+    use futures_util::stream;
 
     use super::*;
     use crate::calls::answer::tests::head;

@@ -8,6 +8,7 @@ use farhold_wire::LaneClass;
 use tokio::time::Instant;
 
 use crate::counters::WireCounter;
+use crate::governor::GovernorMeter;
 
 /// How the two machines reach each other; better ones are greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -102,6 +103,8 @@ pub struct Connection {
     pub transport: Transport,
     /// Better ways that were tried and do not stand, the best first.
     pub missing: Vec<MissingWay>,
+    /// What lets reads through.
+    pub governor: GovernorMeter,
     /// Round trip on the control lane, as last measured.
     pub rtt: Option<Duration>,
     /// How many key exchanges the session has behind it.

@@ -119,9 +119,9 @@ fn translate(error: PeerError) -> FetchError {
         PeerError::Failed(ReadFailure::Changed) => FetchError::Changed,
         PeerError::Failed(ReadFailure::Unavailable) => FetchError::Unavailable,
         PeerError::Failed(ReadFailure::Denied) => FetchError::Denied,
-        PeerError::Failed(ReadFailure::Busy | ReadFailure::Internal) | PeerError::Protocol(_) => {
-            FetchError::Other(error.to_string())
-        }
+        PeerError::Failed(ReadFailure::Busy | ReadFailure::Internal)
+        | PeerError::Protocol(_)
+        | PeerError::Crowded => FetchError::Other(error.to_string()),
     }
 }
 

@@ -27,7 +27,7 @@ fn translate(error: NetError) -> PeerError {
         NetError::Failed(ReadFailure::NotFound) => PeerError::NotFound,
         NetError::Failed(ReadFailure::Unavailable) => PeerError::Unavailable,
         NetError::Failed(ReadFailure::Denied) => PeerError::Denied,
-        NetError::Failed(ReadFailure::Busy) => PeerError::Busy,
+        NetError::Failed(ReadFailure::Busy) | NetError::Crowded => PeerError::Busy,
         NetError::Failed(ReadFailure::Changed | ReadFailure::Internal) | NetError::Protocol(_) => {
             PeerError::Failed
         }

@@ -1,7 +1,7 @@
 //! The status, put together from what every part publishes.
 
 use farhold_net::{
-    Connection, ContactState, LaneInfo, MissingWay, Net, RelayState, SessionState, WireCounter,
+    Connection, ContactState, GovernorView, LaneInfo, MissingWay, Net, RelayState, SessionState, WireCounter,
 };
 use farhold_wire::{ContactId, LaneClass};
 use tokio::sync::watch;
@@ -12,7 +12,7 @@ use crate::contacts::{Contact, ContactBook, Pairing};
 use crate::error::EngineError;
 use crate::rates::{self, Counted, Moved, Rates};
 use crate::status::{
-    CacheStatus, ContactStatus, IdentityStatus, LaneStatus, NetworkStatus, PathStatus, RelayStateName,
+    CacheStatus, ContactStatus, GovernorStatus, IdentityStatus, LaneStatus, NetworkStatus, PathStatus, RelayStateName,
     SecretStore, SessionStateName, SessionStatus, Status, WireStatus,
 };
 
@@ -105,6 +105,7 @@ impl Engine {
             wanted: contact.wanted,
             session: self.session(contact, now),
             words: contact.words.clone(),
+            accept: contact.accept.clone(),
         }
     }
 
@@ -159,6 +160,16 @@ pub(super) fn session_status(state: &ContactState, rate: impl Fn(&LaneInfo) -> M
     }
 }
 
+fn governor(view: &GovernorView) -> GovernorStatus {
+    GovernorStatus {
+        window: view.window,
+        outstanding: view.outstanding,
+        queued: view.queued as u64,
+        rate: view.rate,
+        min_rtt_ms: view.min_rtt.map(|rtt| rtt.as_secs_f64() * 1e3),
+    }
+}
+
 fn connected(connection: &Connection, rate: impl Fn(&LaneInfo) -> Moved) -> SessionStatus {
     SessionStatus {
         state: SessionStateName::Connected,
@@ -166,7 +177,7 @@ fn connected(connection: &Connection, rate: impl Fn(&LaneInfo) -> Moved) -> Sess
         transport: Some(connection.transport.name().to_owned()),
         lanes: connection.lanes.iter().map(|info| lane(info, rate(info))).collect(),
         paths: connection.missing.iter().map(missing).collect(),
-        governor: None,
+        governor: Some(governor(&connection.governor.view())),
         rtt_ms: connection.rtt.map(|rtt| rtt.as_secs_f64() * 1e3),
         epoch: Some(connection.epoch.into()),
         reason: None,

@@ -1,0 +1,153 @@
+//! The governor of a session, as reads see it.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use farhold_wire::{LaneClass, ReadRequest};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::{Full, Governor, GovernorView, Priority};
+
+type Inner = Governor<oneshot::Sender<Admission>>;
+
+/// Lets reads through as its governor decides.
+pub(crate) struct Gate(Mutex<Inner>);
+
+/// A read that may go, or is under way. Whoever reads reports to it; what has not arrived when it is dropped will not.
+#[derive(Debug)]
+pub(crate) struct Admission {
+    gate: Arc<Gate>,
+    class: LaneClass,
+    since: Instant,
+    /// Bytes still to come.
+    left: u64,
+}
+
+/// A read's place in the queue, until dropped.
+struct Place<'a> {
+    gate: &'a Gate,
+    ticket: u64,
+}
+
+impl Gate {
+    /// `former` is [`Self::kept`] of the session before, if it ran a similar way.
+    pub(crate) fn new(former: Option<u64>) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(Governor::new(former, Instant::now()))))
+    }
+
+    /// Waits until the read may go. Cancelling `raised` makes it one of [`Priority::Demand`].
+    pub(crate) async fn admit(
+        self: &Arc<Self>,
+        request: &ReadRequest,
+        priority: Priority,
+        raised: &CancellationToken,
+    ) -> Result<Admission, Full> {
+        if priority == Priority::Demand || raised.is_cancelled() {
+            return Ok(self.demand(request));
+        }
+        let (sender, admitted) = oneshot::channel();
+        let ticket = self.lock().wait(priority, request.entry, request.length.into(), sender)?;
+        let place = Place { gate: self, ticket };
+        self.let_through();
+        tokio::select! {
+            biased;
+            admission = admitted => match admission {
+                Ok(admission) => Ok(admission),
+                // Only a place that is given up loses its sender.
+                Err(_) => Err(Full),
+            },
+            () = raised.cancelled() => {
+                drop(place);
+                Ok(self.demand(request))
+            }
+        }
+    }
+
+    fn demand(self: &Arc<Self>, request: &ReadRequest) -> Admission {
+        self.lock().demand(request.length.into(), Instant::now());
+        Admission::new(self, LaneClass::Urgent, request.length.into())
+    }
+
+    fn let_through(self: &Arc<Self>) {
+        loop {
+            let next = self.lock().next(Instant::now());
+            let Some((bytes, waiting)) = next else { return };
+            // If nobody waits any more, what comes back gives its bytes back.
+            let _ = waiting.send(Admission::new(self, LaneClass::Bulk, bytes));
+        }
+    }
+
+    /// A round trip was measured.
+    pub(crate) fn measured(&self, rtt: Duration) {
+        self.lock().measured(rtt, Instant::now());
+    }
+
+    /// What the governor of a session that takes over may begin with.
+    pub(crate) fn kept(&self) -> u64 {
+        self.lock().kept()
+    }
+
+    /// How it stands.
+    pub(crate) fn view(&self) -> GovernorView {
+        self.lock().view()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // Whole between any two statements, so a panic elsewhere does not spoil it.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Gate").field(&self.view()).finish()
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.gate.lock().withdraw(self.ticket);
+    }
+}
+
+impl Admission {
+    fn new(gate: &Arc<Gate>, class: LaneClass, bytes: u64) -> Self {
+        Self { gate: Arc::clone(gate), class, since: Instant::now(), left: bytes }
+    }
+
+    /// The lanes that it goes on.
+    pub(crate) fn class(&self) -> LaneClass {
+        self.class
+    }
+
+    /// The answer has begun, and holds so many bytes.
+    pub(crate) fn began(&mut self, length: u32) {
+        self.gate.measured(self.since.elapsed());
+        let less = self.left.saturating_sub(length.into());
+        self.settle(less, Governor::gone);
+    }
+
+    /// Bytes of the answer are there.
+    pub(crate) fn arrived(&mut self, bytes: usize) {
+        let bytes = self.left.min(u64::try_from(bytes).unwrap_or(u64::MAX));
+        self.settle(bytes, Governor::arrived);
+    }
+
+    fn settle(&mut self, bytes: u64, how: impl FnOnce(&mut Inner, u64, bool, Instant)) {
+        if bytes == 0 {
+            return;
+        }
+        self.left -= bytes;
+        how(&mut self.gate.lock(), bytes, self.class == LaneClass::Bulk, Instant::now());
+        self.gate.let_through();
+    }
+}
+
+impl Drop for Admission {
+    fn drop(&mut self) {
+        self.settle(self.left, Governor::gone);
+    }
+}

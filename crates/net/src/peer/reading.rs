@@ -1,0 +1,182 @@
+//! Reading a range of a file, across lanes and sessions.
+
+use std::sync::Arc;
+
+use farhold_wire::{LaneClass, ReadFailure, ReadHead, ReadRequest, limits};
+use futures_util::{Stream, StreamExt, stream};
+use tokio::time::{Instant, sleep, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use super::{BUSY_PAUSE, CALL_DEADLINE, Peer, Reading, lost, session};
+use crate::activity::Call;
+use crate::calls::{Answer, CallError};
+use crate::error::PeerError;
+use crate::governor::{Admission, Priority};
+use crate::session::Calls;
+
+/// Most bytes that a read should ask for unless it is [`Priority::Demand`]: longer ones fill a window unevenly.
+pub const GOVERNED_BYTES: u32 = 1 << 20;
+const _: () = assert!(GOVERNED_BYTES <= limits::READ_BYTES);
+
+/// A read whose answer has begun.
+struct Opened {
+    answer: Answer,
+    admission: Admission,
+    /// The call goes on until its last byte.
+    _call: Call,
+}
+
+impl Peer {
+    /// A range of a file. [`Priority::Demand`] goes at once, the others when the governor has room for them and should
+    /// ask for no more than [`GOVERNED_BYTES`]; once `raised` is cancelled, a read that still waits goes at once too. If
+    /// the lane or the session is lost on the way, the rest is asked for again; should it then be of another version,
+    /// the read fails as changed.
+    pub async fn read(
+        &self,
+        request: ReadRequest,
+        priority: Priority,
+        raised: CancellationToken,
+    ) -> Result<Reading, PeerError> {
+        let deadline = Instant::now() + CALL_DEADLINE;
+        let opened = self.open(request, priority, &raised, deadline).await?;
+        let head = opened.answer.head.clone();
+        let rest = Rest { peer: self.clone(), request, priority, raised, head: head.clone(), got: 0, opened };
+        Ok(Reading { head, data: rest.bytes().boxed() })
+    }
+
+    /// Asks until an answer begins, at the latest at `deadline`; the wait for room does not count.
+    async fn open(
+        &self,
+        request: ReadRequest,
+        priority: Priority,
+        raised: &CancellationToken,
+        mut deadline: Instant,
+    ) -> Result<Opened, PeerError> {
+        let mut way = self.way.clone();
+        loop {
+            let calls = in_time(deadline, session(&mut way)).await??;
+            let call = calls.activity.call();
+            let waits = Instant::now();
+            let admission = tokio::select! {
+                admission = calls.governor.admit(&request, priority, raised) => admission,
+                () = calls.ended.cancelled() => continue,
+                () = starved(priority) => return Err(PeerError::TimedOut),
+            };
+            let mut admission = admission.map_err(|_| PeerError::Crowded)?;
+            deadline += waits.elapsed();
+            let class = admission.class();
+            let asked = async {
+                tokio::select! {
+                    answer = self.ask_on(&calls, class, request) => answer,
+                    () = calls.ended.cancelled() => Err(CallError::Lost),
+                }
+            };
+            match in_time(deadline, asked).await? {
+                Ok(answer) => {
+                    admission.began(answer.head.length);
+                    return Ok(Opened { answer, admission, _call: call });
+                }
+                // The bulk lane has left the pool.
+                Err(CallError::Lost) if class == LaneClass::Bulk => {}
+                Err(CallError::Lost) => in_time(deadline, lost(&calls, &mut way)).await??,
+                // Calls that were given up may not have left their places yet.
+                Err(CallError::Failed(ReadFailure::Busy)) => sleep(BUSY_PAUSE).await,
+                Err(CallError::Failed(failure)) => return Err(failure.into()),
+                Err(CallError::Protocol(error)) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Asks once, on a lane of that class.
+    async fn ask_on(
+        &self,
+        calls: &Calls,
+        class: LaneClass,
+        request: ReadRequest,
+    ) -> Result<Answer, CallError> {
+        match class {
+            LaneClass::Urgent => {
+                let mut clients = calls.urgent.clone();
+                let client = clients.wait_for(Option::is_some).await;
+                let client = client.ok().and_then(|client| client.clone()).ok_or(CallError::Lost)?;
+                client.read(request).await
+            }
+            LaneClass::Bulk => {
+                let permit = Arc::clone(&self.reads).acquire_owned().await.map_err(|_| CallError::Lost)?;
+                calls.bulk.ready().await;
+                calls.bulk.read(request, permit).await
+            }
+        }
+    }
+}
+
+async fn in_time<T>(deadline: Instant, call: impl Future<Output = T>) -> Result<T, PeerError> {
+    timeout_at(deadline, call).await.map_err(|_| PeerError::TimedOut)
+}
+
+/// Returns when a read has waited for room too long. Transfers wait as long as the session lasts.
+async fn starved(priority: Priority) {
+    match priority {
+        Priority::Demand | Priority::ReadAhead => sleep(CALL_DEADLINE).await,
+        Priority::Bulk => std::future::pending().await,
+    }
+}
+
+/// What is still to come of a read.
+struct Rest {
+    peer: Peer,
+    request: ReadRequest,
+    priority: Priority,
+    raised: CancellationToken,
+    head: ReadHead,
+    /// Bytes that came.
+    got: u32,
+    opened: Opened,
+}
+
+impl Rest {
+    fn bytes(self) -> impl Stream<Item = Result<bytes::Bytes, PeerError>> + Send {
+        stream::unfold(Some(self), Self::next)
+    }
+
+    /// `None` as state ends the stream at the next call.
+    async fn next(this: Option<Self>) -> Option<(Result<bytes::Bytes, PeerError>, Option<Self>)> {
+        let mut this = this?;
+        let deadline = Instant::now() + CALL_DEADLINE;
+        loop {
+            let failed = match in_time(deadline, this.opened.answer.data.next()).await {
+                Ok(Some(Ok(bytes))) => {
+                    this.opened.admission.arrived(bytes.len());
+                    this.got += u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+                    return Some((Ok(bytes), Some(this)));
+                }
+                Ok(None) => return None,
+                Ok(Some(Err(CallError::Lost))) => match this.resume(deadline).await {
+                    Ok(()) => continue,
+                    Err(error) => error,
+                },
+                Ok(Some(Err(CallError::Failed(failure)))) => failure.into(),
+                Ok(Some(Err(CallError::Protocol(error)))) => error.into(),
+                Err(error) => error,
+            };
+            return Some((Err(failed), None));
+        }
+    }
+
+    /// Asks for what is missing.
+    async fn resume(&mut self, deadline: Instant) -> Result<(), PeerError> {
+        let rest = ReadRequest {
+            version: self.head.entry.version,
+            offset: self.request.offset + u64::from(self.got),
+            length: self.head.length - self.got,
+            ..self.request
+        };
+        let opened = self.peer.open(rest, self.priority, &self.raised, deadline).await?;
+        let head = &opened.answer.head;
+        if head.entry.version != self.head.entry.version || head.length != rest.length {
+            return Err(ReadFailure::Changed.into());
+        }
+        self.opened = opened;
+        Ok(())
+    }
+}
