@@ -2,7 +2,9 @@
 
 mod frames;
 mod lane;
+mod meters;
 mod pool;
+mod small;
 
 pub(crate) use self::lane::BulkLane;
 pub(crate) use self::pool::BulkPool;

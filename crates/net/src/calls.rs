@@ -21,6 +21,9 @@ pub(crate) enum CallError {
     Protocol(#[from] WireError),
 }
 
+/// One of several small files asked for: all its bytes, or `None` if it is not to be had.
+pub(crate) type SmallFile = Option<(ReadHead, bytes::Bytes)>;
+
 /// A read that is being answered.
 pub(crate) struct Answer {
     pub(crate) head: ReadHead,

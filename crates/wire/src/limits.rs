@@ -20,6 +20,10 @@ pub const BATCH_CHANGES: usize = 1024;
 pub const PEER_MESSAGE_BYTES: usize = 2 << 20;
 /// Largest encoded `ControlMessage`.
 pub const CONTROL_MESSAGE_BYTES: usize = 16 << 10;
+/// Largest file that is read as a whole with others, in bytes.
+pub const SMALL_FILE_BYTES: u32 = 64 << 10;
+/// Most files of one such request.
+pub const SMALL_FILES: usize = 64;
 /// Read requests that one contact may have under way at once.
 pub const READS_AT_ONCE: usize = 256;
 
@@ -34,6 +38,9 @@ pub const REASON_BYTES: usize = 512;
 
 /// Addresses that one post may announce.
 pub const CANDIDATES: usize = 16;
+
+/// Addresses from where the relay sees a poster's UDP port: one for each address family, and room for a second NAT.
+pub const REFLEXIVE: usize = 4;
 
 /// Length of a relay token, in bytes.
 pub const TOKEN_BYTES: usize = 32;

@@ -12,14 +12,15 @@ use std::task::{Context, Poll};
 
 use bytes::Buf;
 use farhold_wire::bulk::Frame;
-use farhold_wire::{LaneClass, ReadFailure, ReadPart, ReadRequest, WireError, limits};
+use farhold_wire::{LaneClass, ReadFailure, ReadPart, WireError, limits};
 use futures_util::stream::{AbortHandle, BoxStream, SelectAll, abortable};
-use futures_util::{StreamExt, stream};
+use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio::sync::mpsc;
 
 use super::frames::{FrameReader, pieces};
 use super::pool::{BulkPool, Fetch, LaneShared, Part};
-use crate::calls::answer::AnswerCheck;
+use super::small::{Ask, Check};
+use crate::calls::SmallFile;
 use crate::calls::serving::Serving;
 use crate::stream::RecordStream;
 
@@ -42,15 +43,21 @@ pub(crate) enum BulkError {
 #[derive(Debug)]
 struct Asked {
     fetch: Fetch,
-    check: AnswerCheck,
+    check: Check,
     /// Nobody waits for it any more; the contact was told.
     cancelled: bool,
 }
 
-/// What an answer of ours has next.
+/// What an answer of ours has next; `None` after its last part.
 struct Next {
     id: u64,
-    part: Option<Result<ReadPart, ReadFailure>>,
+    part: Option<Result<Served, ReadFailure>>,
+}
+
+/// A part of an answer of ours.
+enum Served {
+    Part(ReadPart),
+    Small(SmallFile),
 }
 
 type Answers = SelectAll<BoxStream<'static, Next>>;
@@ -71,7 +78,7 @@ pub(crate) struct BulkLane {
 
 impl BulkLane {
     pub(crate) fn new(stream: RecordStream, number: u32, pool: Arc<BulkPool>, serving: Serving) -> Self {
-        let shared = LaneShared::new();
+        let shared = LaneShared::new(stream.socket().transport());
         let fetches = pool.enter(number, Arc::clone(&shared));
         Self {
             stream,
@@ -153,7 +160,12 @@ impl BulkLane {
 
     fn take(&mut self, frame: Frame) -> Result<(), BulkError> {
         match frame {
-            Frame::Fetch(id, request) => self.serve(id, request),
+            Frame::Fetch(id, request) => {
+                self.serve(id, |serving| serving.read(request, LaneClass::Bulk).map_ok(Served::Part).boxed())
+            }
+            Frame::FetchSmall(id, requests) => {
+                self.serve(id, |serving| serving.read_small(requests).map_ok(Served::Small).boxed())
+            }
             Frame::Cancel(id) => {
                 if let Some(answer) = self.answering.get(&id) {
                     answer.abort();
@@ -162,15 +174,24 @@ impl BulkLane {
             }
             Frame::Head(id, head) => self.pass_on(id, Part::Head(head)),
             Frame::Data(id, data) => self.pass_on(id, Part::Data(data)),
+            Frame::Small(id, file) => self.pass_on(id, Part::Small(file)),
             Frame::End(id, outcome) => self.pass_on(id, Part::End(outcome)),
         }
     }
 
     /// Sends a request of ours.
     fn ask(&mut self, fetch: Fetch) -> Result<(), BulkError> {
-        let (id, request) = (fetch.id, fetch.request);
-        self.asked.insert(id, Asked { fetch, check: AnswerCheck::new(request), cancelled: false });
-        self.send(Frame::Fetch(id, request))
+        if fetch.answer.is_closed() {
+            // It was cancelled on the way here, and that may have come first.
+            return Ok(());
+        }
+        let (id, check) = (fetch.id, Check::new(&fetch.ask));
+        let frame = match &fetch.ask {
+            Ask::Range(request) => Frame::Fetch(id, *request),
+            Ask::Small(requests) => Frame::FetchSmall(id, requests.clone()),
+        };
+        self.asked.insert(id, Asked { fetch, check, cancelled: false });
+        self.send(frame)
     }
 
     fn cancel(&mut self, id: u64) -> Result<(), BulkError> {
@@ -186,13 +207,7 @@ impl BulkLane {
     /// Passes a part of an answer on to whoever asked.
     fn pass_on(&mut self, id: u64, part: Part) -> Result<(), BulkError> {
         let asked = self.asked.get_mut(&id).ok_or(WireError::Unknown("request id"))?;
-        let checked = match &part {
-            _ if asked.cancelled => Ok(()),
-            Part::Head(head) => asked.check.head(head),
-            Part::Data(data) => asked.check.data(data),
-            Part::End(Ok(())) => asked.check.end(),
-            Part::End(Err(_)) | Part::Broken(_) => Ok(()),
-        };
+        let checked = if asked.cancelled { Ok(()) } else { asked.check.part(&part) };
         if let Err(error) = checked {
             // Whoever asked hears what was wrong; so does everybody else on the lane, which this ends.
             return Err(error.into());
@@ -209,7 +224,11 @@ impl BulkLane {
     }
 
     /// Starts to answer a request of the contact.
-    fn serve(&mut self, id: u64, request: ReadRequest) -> Result<(), BulkError> {
+    fn serve(
+        &mut self,
+        id: u64,
+        answer: impl FnOnce(&Serving) -> BoxStream<'static, Result<Served, ReadFailure>>,
+    ) -> Result<(), BulkError> {
         let under_way = self.answering.len();
         let hash_map::Entry::Vacant(place) = self.answering.entry(id) else {
             return Err(WireError::Unknown("request id, used twice").into());
@@ -217,7 +236,7 @@ impl BulkLane {
         if under_way >= ANSWERING {
             return Err(WireError::TooLarge("number of requests under way").into());
         }
-        let (parts, handle) = abortable(self.serving.read(request, LaneClass::Bulk));
+        let (parts, handle) = abortable(answer(&self.serving));
         place.insert(handle);
         let parts = parts.map(Some).chain(stream::once(std::future::ready(None)));
         self.answers.push(parts.map(move |part| Next { id, part }).boxed());
@@ -227,10 +246,11 @@ impl BulkLane {
     /// Sends the next part of an answer. Each answer has exactly one end, also if it was cancelled.
     fn answer(&mut self, Next { id, part }: Next) -> Result<(), BulkError> {
         match part {
-            Some(Ok(ReadPart::Head(head))) => self.send(Frame::Head(id, head)),
-            Some(Ok(ReadPart::Data(data))) => {
+            Some(Ok(Served::Part(ReadPart::Head(head)))) => self.send(Frame::Head(id, head)),
+            Some(Ok(Served::Part(ReadPart::Data(data)))) => {
                 pieces(data).try_for_each(|piece| self.send(Frame::Data(id, piece)))
             }
+            Some(Ok(Served::Small(file))) => self.send(Frame::Small(id, file)),
             Some(Err(failure)) => self.end(id, Err(failure)),
             None => self.end(id, Ok(())),
         }

@@ -5,12 +5,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use farhold_wire::{ReadFailure, ReadHead, ReadRequest, WireError, limits};
+use futures_util::stream::{self, BoxStream, StreamExt};
 use futures_util::task::AtomicWaker;
-use futures_util::{StreamExt, stream};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
+use tokio::time::Instant;
 
+use super::meters::Meters;
+use super::small::Ask;
 use crate::activity::{Activity, Call};
-use crate::calls::{Answer, CallError};
+use crate::calls::{Answer, CallError, SmallFile};
+use crate::state::Transport;
 
 /// Requests that wait for a lane to take them.
 const QUEUED: usize = 64;
@@ -19,7 +23,7 @@ const QUEUED: usize = 64;
 #[derive(Debug)]
 pub(super) struct Fetch {
     pub(super) id: u64,
-    pub(super) request: ReadRequest,
+    pub(super) ask: Ask,
     pub(super) answer: mpsc::Sender<Part>,
     /// Counts against what the contact answers at once, until it says that this answer has ended.
     pub(super) _permit: OwnedSemaphorePermit,
@@ -30,6 +34,8 @@ pub(super) struct Fetch {
 pub(super) enum Part {
     Head(ReadHead),
     Data(Bytes),
+    /// The next small file, if it is to be had.
+    Small(Option<(ReadHead, Bytes)>),
     End(Result<(), ReadFailure>),
     Broken(WireError),
 }
@@ -37,24 +43,26 @@ pub(super) enum Part {
 /// One lane, as seen by those who ask.
 #[derive(Debug)]
 pub(super) struct LaneShared {
-    /// Bytes asked for and not yet answered.
-    pub(super) asked: AtomicU64,
+    transport: Transport,
+    /// Bytes asked for that have not come.
+    asked: AtomicU64,
     cancelled: Mutex<Vec<u64>>,
     pub(super) woken: AtomicWaker,
 }
 
 impl LaneShared {
-    pub(super) fn new() -> Arc<Self> {
-        Arc::new(Self { asked: AtomicU64::new(0), cancelled: Mutex::default(), woken: AtomicWaker::new() })
+    pub(super) fn new(transport: Transport) -> Arc<Self> {
+        let (asked, cancelled, woken) = (AtomicU64::new(0), Mutex::default(), AtomicWaker::new());
+        Arc::new(Self { transport, asked, cancelled, woken })
     }
 
     /// The requests that nobody waits for any more, since the last call. No more than there are requests.
     pub(super) fn take_cancelled(&self) -> Vec<u64> {
-        std::mem::take(&mut self.cancelled.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut lock(&self.cancelled))
     }
 
     fn cancel(&self, id: u64) {
-        self.cancelled.lock().unwrap_or_else(PoisonError::into_inner).push(id);
+        lock(&self.cancelled).push(id);
         self.woken.wake();
     }
 }
@@ -72,28 +80,58 @@ struct Lane {
 pub(crate) struct BulkPool {
     lanes: watch::Sender<Vec<Lane>>,
     ids: Mutex<u64>,
+    meters: Arc<Mutex<Meters>>,
     activity: Arc<Activity>,
 }
 
-/// Ends a request when dropped.
+/// A request; ends it when dropped.
 #[derive(Debug)]
 struct Asked {
     id: u64,
-    bytes: u64,
+    parts: mpsc::Receiver<Part>,
+    /// Bytes that have not come.
+    left: u64,
     lane: Arc<LaneShared>,
+    meters: Arc<Mutex<Meters>>,
     _call: Call,
+}
+
+impl Asked {
+    /// The next part of the answer; `None` if the lane is lost.
+    async fn next(&mut self) -> Option<Part> {
+        let part = self.parts.recv().await?;
+        let bytes = match &part {
+            Part::Data(data) | Part::Small(Some((_, data))) => data.len() as u64,
+            Part::Head(_) | Part::Small(None) | Part::End(_) | Part::Broken(_) => 0,
+        };
+        if bytes > 0 {
+            self.left = self.left.saturating_sub(bytes);
+            self.lane.asked.fetch_sub(bytes, Ordering::Relaxed);
+            lock(&self.meters).arrived(self.lane.transport, bytes, Instant::now());
+        }
+        Some(part)
+    }
 }
 
 impl Drop for Asked {
     fn drop(&mut self) {
-        self.lane.asked.fetch_sub(self.bytes, Ordering::Relaxed);
+        // Before the lane hears of it: if it has not asked yet, it sees that nobody waits.
+        self.parts.close();
+        self.lane.asked.fetch_sub(self.left, Ordering::Relaxed);
+        lock(&self.meters).gone(self.lane.transport, self.left);
         self.lane.cancel(self.id);
     }
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Whole between any two statements, so a panic elsewhere does not spoil it.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl BulkPool {
     pub(crate) fn new(activity: Arc<Activity>) -> Arc<Self> {
-        Arc::new(Self { lanes: watch::Sender::new(Vec::new()), ids: Mutex::new(0), activity })
+        let (lanes, ids) = (watch::Sender::new(Vec::new()), Mutex::new(0));
+        Arc::new(Self { lanes, ids, meters: Arc::default(), activity })
     }
 
     /// A lane stands: what it takes requests from.
@@ -114,29 +152,69 @@ impl BulkPool {
         let _ = self.lanes.subscribe().wait_for(|lanes| !lanes.is_empty()).await;
     }
 
-    /// Asks on the lane with the least to do.
+    /// Asks for a range.
     pub(crate) async fn read(
         &self,
         request: ReadRequest,
         permit: OwnedSemaphorePermit,
     ) -> Result<Answer, CallError> {
+        let parts = most_parts(request.length);
+        answered(self.ask(Ask::Range(request), request.length.into(), parts, permit).await?).await
+    }
+
+    /// Asks for whole small files: each of them in order, as it comes; `None` where one is not to be had.
+    pub(crate) async fn read_small(
+        &self,
+        requests: Vec<ReadRequest>,
+        permit: OwnedSemaphorePermit,
+    ) -> Result<BoxStream<'static, Result<SmallFile, CallError>>, CallError> {
+        let bytes = requests.iter().map(|request| u64::from(request.length)).sum();
+        // Each file, the end and, if it breaks off, why.
+        let parts = requests.len() + 2;
+        let asked = self.ask(Ask::Small(requests), bytes, parts, permit).await?;
+        let files = stream::unfold(Some(asked), |asked| async move {
+            let mut asked = asked?;
+            let failed = match asked.next().await {
+                Some(Part::Small(file)) => return Some((Ok(file), Some(asked))),
+                Some(Part::End(Ok(()))) => return None,
+                Some(Part::End(Err(failure))) => failure.into(),
+                Some(Part::Broken(error)) => error.into(),
+                Some(Part::Head(_) | Part::Data(_)) => WireError::Unknown("part of an answer").into(),
+                None => CallError::Lost,
+            };
+            Some((Err(failed), None))
+        });
+        Ok(files.boxed())
+    }
+
+    /// Asks on the lane with the least to do, of those of the quicker transport.
+    async fn ask(
+        &self,
+        ask: Ask,
+        bytes: u64,
+        parts: usize,
+        permit: OwnedSemaphorePermit,
+    ) -> Result<Asked, CallError> {
+        let now = Instant::now();
         let lane = {
             let lanes = self.lanes.borrow();
-            let idlest = lanes.iter().min_by_key(|lane| lane.shared.asked.load(Ordering::Relaxed));
-            idlest.cloned().ok_or(CallError::Lost)?
+            let quicker = lock(&self.meters).quicker(bytes, now);
+            let place =
+                |lane: &&Lane| (lane.shared.transport != quicker, lane.shared.asked.load(Ordering::Relaxed));
+            lanes.iter().min_by_key(place).cloned().ok_or(CallError::Lost)?
         };
-        let bytes = u64::from(request.length);
         lane.shared.asked.fetch_add(bytes, Ordering::Relaxed);
-        let id = self.next_id();
-        let asked = Asked { id, bytes, lane: lane.shared, _call: self.activity.call() };
-        let (answer, parts) = mpsc::channel(most_parts(request.length));
-        let fetch = Fetch { id, request, answer, _permit: permit };
+        lock(&self.meters).asked(lane.shared.transport, bytes, now);
+        let (id, meters) = (self.next_id(), Arc::clone(&self.meters));
+        let (answer, parts) = mpsc::channel(parts);
+        let asked = Asked { id, parts, left: bytes, lane: lane.shared, meters, _call: self.activity.call() };
+        let fetch = Fetch { id, ask, answer, _permit: permit };
         lane.fetches.send(fetch).await.map_err(|_| CallError::Lost)?;
-        answered(parts, asked).await
+        Ok(asked)
     }
 
     fn next_id(&self) -> u64 {
-        let mut last: MutexGuard<'_, u64> = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&self.ids);
         *last += 1;
         *last
     }
@@ -148,22 +226,25 @@ fn most_parts(length: u32) -> usize {
     3 + length.div_ceil(limits::PART_MIN_BYTES)
 }
 
-async fn answered(mut parts: mpsc::Receiver<Part>, asked: Asked) -> Result<Answer, CallError> {
-    let head = match parts.recv().await {
+async fn answered(mut asked: Asked) -> Result<Answer, CallError> {
+    let head = match asked.next().await {
         Some(Part::Head(head)) => head,
-        Some(Part::Data(_) | Part::End(Ok(()))) => return Err(WireError::Missing("head").into()),
+        Some(Part::Data(_) | Part::Small(_) | Part::End(Ok(()))) => {
+            return Err(WireError::Missing("head").into());
+        }
         Some(Part::End(Err(failure))) => return Err(failure.into()),
         Some(Part::Broken(error)) => return Err(error.into()),
         None => return Err(CallError::Lost),
     };
-    let data = stream::unfold(Some((parts, asked)), |state| async move {
-        let (mut parts, asked) = state?;
-        let failed = match parts.recv().await {
-            Some(Part::Data(data)) => return Some((Ok(data), Some((parts, asked)))),
+    let data = stream::unfold(Some(asked), |asked| async move {
+        let mut asked = asked?;
+        let failed = match asked.next().await {
+            Some(Part::Data(data)) => return Some((Ok(data), Some(asked))),
             Some(Part::End(Ok(()))) => return None,
             Some(Part::End(Err(failure))) => failure.into(),
             Some(Part::Broken(error)) => error.into(),
             Some(Part::Head(_)) => WireError::Unknown("second head").into(),
+            Some(Part::Small(_)) => WireError::Unknown("part of an answer").into(),
             None => CallError::Lost,
         };
         Some((Err(failed), None))

@@ -1,17 +1,21 @@
 //! Answering a contact's calls, within bounds that hold across all of its lanes and sessions.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use farhold_wire::{ContactId, LaneClass, ReadFailure, ReadPart, ReadRequest, limits};
-use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
+use futures_util::{Stream, StreamExt};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::SmallFile;
 use super::answer::AnswerCheck;
 use crate::service::PeerService;
 
 /// Calls of one contact other than reads that are answered at once; `changes` streams count too.
 const OTHERS_AT_ONCE: usize = 64;
+/// Small files of one request that are read at once, so that the disk always has something to do.
+const SMALL_AT_ONCE: usize = 4;
 
 /// Answers one contact.
 #[derive(Clone)]
@@ -56,10 +60,49 @@ impl Serving {
         let reading = Reading {
             parts: self.service.read(self.contact, request),
             check: AnswerCheck::new(request),
-            _permit: permit,
+            _permit: Arc::new(permit),
         };
         stream::unfold(Some(reading), Reading::next).boxed()
     }
+
+    /// Whole small files in the order of their requests; they take one place together.
+    pub(crate) fn read_small(
+        &self,
+        requests: Vec<ReadRequest>,
+    ) -> BoxStream<'static, Result<SmallFile, ReadFailure>> {
+        let Ok(permit) = Arc::clone(&self.bulk).try_acquire_owned() else {
+            return stream::once(async { Err(ReadFailure::Busy) }).boxed();
+        };
+        let permit = Arc::new(permit);
+        let (service, contact) = (Arc::clone(&self.service), self.contact);
+        let files = stream::iter(requests).map(move |request| {
+            let reading = Reading {
+                parts: service.read(contact, request),
+                check: AnswerCheck::new(request),
+                _permit: Arc::clone(&permit),
+            };
+            async move { Ok(whole(stream::unfold(Some(reading), Reading::next)).await) }
+        });
+        files.buffered(SMALL_AT_ONCE).boxed()
+    }
+}
+
+/// All that a read gives; `None` if it fails.
+async fn whole(parts: impl Stream<Item = Result<ReadPart, ReadFailure>>) -> SmallFile {
+    let mut parts = pin!(parts);
+    let mut head = None;
+    let mut pieces = Vec::with_capacity(1);
+    while let Some(part) = parts.next().await {
+        match part.ok()? {
+            ReadPart::Head(announced) => head = Some(announced),
+            ReadPart::Data(data) => pieces.push(data),
+        }
+    }
+    let bytes = match pieces.as_slice() {
+        [piece] => piece.clone(),
+        pieces => pieces.concat().into(),
+    };
+    Some((head?, bytes))
 }
 
 impl std::fmt::Debug for Serving {
@@ -71,7 +114,7 @@ impl std::fmt::Debug for Serving {
 struct Reading {
     parts: BoxStream<'static, Result<ReadPart, ReadFailure>>,
     check: AnswerCheck,
-    _permit: OwnedSemaphorePermit,
+    _permit: Arc<OwnedSemaphorePermit>,
 }
 
 impl Reading {

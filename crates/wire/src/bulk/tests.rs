@@ -20,6 +20,15 @@ fn head() -> ReadHead {
     ReadHead { entry, length: limits::READ_BYTES }
 }
 
+fn small_request() -> ReadRequest {
+    let version = Version { epoch: u64::MAX, counter: u64::MAX };
+    ReadRequest { entry: EntryId([7; 16]), version, offset: 0, length: limits::SMALL_FILE_BYTES }
+}
+
+fn small_file(length: u32) -> (ReadHead, Bytes) {
+    (ReadHead { length, ..head() }, vec![9; length as usize].into())
+}
+
 fn frames() -> Vec<Frame> {
     let request = ReadRequest {
         entry: EntryId([7; 16]),
@@ -35,6 +44,10 @@ fn frames() -> Vec<Frame> {
         Frame::End(5, Ok(())),
         Frame::End(6, Err(ReadFailure::Changed)),
         Frame::Cancel(u64::MAX),
+        Frame::FetchSmall(8, vec![small_request(); limits::SMALL_FILES]),
+        Frame::Small(9, None),
+        Frame::Small(10, Some(small_file(limits::SMALL_FILE_BYTES))),
+        Frame::Small(11, Some(small_file(0))),
     ]
 }
 
@@ -62,7 +75,7 @@ fn frames_survive_any_cut() {
 
 #[test]
 fn oversized_bodies_are_refused_from_the_header_alone() {
-    for kind in [FETCH, HEAD, DATA, END, CANCEL] {
+    for kind in [FETCH, HEAD, DATA, END, CANCEL, FETCH_SMALL, SMALL] {
         let mut buffer = BytesMut::from(&[kind, 0, 0, 0, 0, 0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff][..]);
         assert_eq!(Frame::decode(&mut buffer), Err(WireError::TooLarge("frame")), "kind {kind}");
     }
@@ -76,6 +89,31 @@ fn an_end_without_or_with_unknown_outcome_is_refused() {
     assert_eq!(Frame::decode(&mut none), Err(WireError::Missing("outcome")));
     let mut unknown = BytesMut::from(&[END, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 200][..]);
     assert_eq!(Frame::decode(&mut unknown), Err(WireError::Unknown("read failure")));
+}
+
+#[test]
+fn small_files_are_few_small_and_whole() {
+    let decoded = |frame: Frame| Frame::decode(&mut encoded(frame));
+    let request = small_request();
+    assert_eq!(decoded(Frame::FetchSmall(1, vec![])), Err(WireError::Missing("requests")));
+    let many =
+        vec![ReadRequest { version: Version { epoch: 0, counter: 0 }, ..request }; limits::SMALL_FILES + 1];
+    assert_eq!(decoded(Frame::FetchSmall(1, many)), Err(WireError::TooLarge("number of requests")));
+    for bad in [ReadRequest { offset: 1, ..request }, ReadRequest { length: request.length + 1, ..request }] {
+        assert_eq!(decoded(Frame::FetchSmall(1, vec![request, bad])), Err(WireError::TooLarge("small file")));
+    }
+    let (file_head, bytes) = small_file(100);
+    for wrong in [99, 101] {
+        let head = ReadHead { length: wrong, ..file_head.clone() };
+        assert_eq!(
+            decoded(Frame::Small(1, Some((head, bytes.clone())))),
+            Err(WireError::Length("small file"))
+        );
+    }
+    for body in [&[0][..], &[0, 9, 1]] {
+        let bytes = [&[SMALL, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, body.len() as u8], body].concat();
+        assert!(Frame::decode(&mut BytesMut::from(bytes.as_slice())).is_err());
+    }
 }
 
 proptest! {
