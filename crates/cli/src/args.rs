@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use farhold_engine::commands::DrivePath;
+use farhold_engine::status::TransferId;
 use farhold_engine::{Name, RelayAddress};
 
 use crate::size;
@@ -95,10 +96,67 @@ pub(crate) enum Ask {
         #[arg(value_name = "NAME[/PATH]", value_parser = drive_path())]
         path: Option<DrivePath>,
     },
-    /// Shows the cache, empties it, or sets its limit
+    /// Fetches a file or folder of the drive as a whole, and goes on by itself after any interruption
+    Pull {
+        /// What to fetch
+        #[arg(value_name = "NAME/PATH", value_parser = drive_path())]
+        source: DrivePath,
+        /// The folder to put it into, or its new path [default: the current folder]
+        #[arg(value_name = "DEST")]
+        destination: Option<PathBuf>,
+        /// Waits for the end, and tells it
+        #[arg(long)]
+        wait: bool,
+    },
+    /// Sends a file or folder to a contact, who must have allowed it with `farhold accept`
+    Push {
+        /// What to send
+        path: PathBuf,
+        /// To whom
+        #[arg(value_name = "NAME")]
+        contact: String,
+        /// Waits for the end, and tells it
+        #[arg(long)]
+        wait: bool,
+    },
+    /// Shows what is being fetched and sent as a whole
+    Transfers,
+    /// Stops a transfer until `farhold resume`
+    Pause {
+        /// Its number, as in `farhold transfers`
+        id: TransferId,
+    },
+    /// Goes on with a transfer that was paused or failed, from where it was
+    Resume {
+        /// Its number, as in `farhold transfers`
+        id: TransferId,
+    },
+    /// Gives a transfer up; files that are finished stay
+    Cancel {
+        /// Its number, as in `farhold transfers`
+        id: TransferId,
+    },
+    /// Lets a contact push files to you, into a folder, or no longer
+    Accept {
+        /// The contact
+        name: String,
+        /// Where pushed files go; nothing there is ever overwritten
+        #[arg(value_name = "DIR", required_unless_present = "off", conflicts_with = "off")]
+        folder: Option<PathBuf>,
+        /// Takes nothing from the contact any more
+        #[arg(long)]
+        off: bool,
+    },
+    /// Shows the cache, or empties it
     Cache {
         #[command(subcommand)]
         command: Option<Cache>,
+    },
+    /// Sets how much room the cache may take, such as 20GB
+    Limit {
+        /// The room
+        #[arg(value_parser = size::parse)]
+        size: u64,
     },
 }
 
@@ -174,12 +232,6 @@ pub(crate) enum Cache {
         /// What to drop
         #[arg(value_name = "NAME[/PATH]", value_parser = drive_path())]
         path: Option<DrivePath>,
-    },
-    /// Sets how much room the cache may take, such as 20GB
-    Limit {
-        /// The room
-        #[arg(value_parser = size::parse)]
-        size: u64,
     },
 }
 

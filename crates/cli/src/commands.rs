@@ -9,7 +9,10 @@ use serde_json::json;
 use crate::args::{Ask, Cache, Contact, Share};
 use crate::exit::CommandError;
 use crate::output::{self, Output};
-use crate::size;
+
+use transfers::Change;
+
+mod transfers;
 
 /// Asks, and prints the answer.
 pub(crate) async fn run(command: Ask, mut client: ControlClient, output: Output) -> Result<(), CommandError> {
@@ -55,7 +58,26 @@ pub(crate) async fn run(command: Ask, mut client: ControlClient, output: Output)
             let entries = client.list(path.as_ref()).await?;
             output.say(|| json!({"entries": entries}), || output::listing::text(&entries))
         }
-        Ask::Cache { command } => cache(command, client, output).await,
+        Ask::Pull { source, destination, wait } => {
+            transfers::pull(source, destination, wait, client, output).await
+        }
+        Ask::Push { path, contact, wait } => transfers::push(path, contact, wait, client, output).await,
+        Ask::Transfers => transfers::list(client, output).await,
+        Ask::Pause { id } => transfers::change(id, Change::Pause, client, output).await,
+        Ask::Resume { id } => transfers::change(id, Change::Resume, client, output).await,
+        Ask::Cancel { id } => transfers::change(id, Change::Cancel, client, output).await,
+        Ask::Accept { name, folder, off: _ } => transfers::accept(name, folder, client, output).await,
+        Ask::Cache { command } => {
+            let cache = match command {
+                None => client.status().await?.cache,
+                Some(Cache::Drop { path }) => client.drop_cache(path.as_ref()).await?,
+            };
+            output.say(|| json!({"cache": cache}), || output::status::cache(&cache))
+        }
+        Ask::Limit { size } => {
+            let cache = client.limit_cache(size).await?;
+            output.say(|| json!({"cache": cache}), || output::status::cache(&cache))
+        }
     }
 }
 
@@ -86,29 +108,6 @@ async fn contact(command: Contact, mut client: ControlClient, output: Output) ->
             output.say(|| json!({"removed": name}), || format!("{name} is removed."))
         }
     }
-}
-
-async fn cache(
-    command: Option<Cache>,
-    mut client: ControlClient,
-    output: Output,
-) -> Result<(), CommandError> {
-    let cache = match command {
-        None => client.status().await?.cache,
-        Some(Cache::Drop { path }) => client.drop_cache(path.as_ref()).await?,
-        Some(Cache::Limit { size }) => client.limit_cache(size).await?,
-    };
-    output.say(
-        || json!({"cache": cache}),
-        || {
-            format!(
-                "The cache takes {} of {}. {}",
-                size::show(cache.used),
-                size::show(cache.limit),
-                output::status::saved(&cache)
-            )
-        },
-    )
 }
 
 /// The engine has another working directory. Links stay as they are: what they mean is the engine's to decide.

@@ -4,7 +4,10 @@ use std::io;
 
 use farhold_control::{ControlError, ServeError};
 use farhold_engine::error::{EngineError, ErrorClass};
+use farhold_engine::status::TransferStatus;
 use farhold_relay::RelayError;
+
+use crate::output;
 
 /// Why a command ends without having done its work.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +27,9 @@ pub(crate) enum CommandError {
     /// The user has no home, and did not say where the config directory is.
     #[error("this user has no home directory; name the config directory with --config-dir")]
     NoHome,
+    /// A transfer that was waited for came to another end.
+    #[error("{}", output::transfers::ended(.0))]
+    Transfer(Box<TransferStatus>),
     /// A file, a signal or the terminal failed.
     #[error("{what}: {source}")]
     Io {
@@ -46,6 +52,7 @@ impl CommandError {
             Self::Engine(error) => error.class(),
             Self::Serve(_) | Self::Relay(_) | Self::Io { .. } => ErrorClass::Internal,
             Self::NoHome => ErrorClass::Usage,
+            Self::Transfer(_) => ErrorClass::Refused,
         }
     }
 

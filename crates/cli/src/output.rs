@@ -11,6 +11,7 @@ pub(crate) mod listing;
 pub(crate) mod shares;
 pub(crate) mod status;
 pub(crate) mod table;
+pub(crate) mod transfers;
 
 /// How to print.
 #[derive(Debug, Clone, Copy)]
@@ -65,11 +66,26 @@ fn write(stream: &mut impl Write, line: &str) -> io::Result<()> {
     }
 }
 
-/// A name for a terminal: control characters would move the cursor or colour what follows.
+/// A name for a terminal: control characters would move the cursor or colour what follows, invisible ones would turn
+/// the direction of the text or hide a difference.
 pub(crate) fn printable(name: &str) -> String {
     name.chars()
-        .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
+        .map(
+            |c| {
+                if c.is_control() || is_invisible(c) { c.escape_unicode().to_string() } else { c.to_string() }
+            },
+        )
         .collect()
+}
+
+/// Marks of direction, separators of lines, and what has no width (Unicode's `Bidi_Control` and `Default_Ignorable`, as
+/// far as no script needs them within names: joiners, which some do, stay).
+fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+    )
 }
 
 #[cfg(test)]
@@ -98,6 +114,11 @@ mod tests {
 
     #[test]
     fn names_cannot_drive_the_terminal() {
-        assert_eq!(printable("a\u{1b}[2Jb\nü😀"), "a\\u{1b}[2Jb\\nü😀");
+        assert_eq!(printable("a\u{1b}[2Jb\nü😀"), "a\\u{1b}[2Jb\\u{a}ü😀");
+        // The end would be shown as `exe.gpj`.
+        assert_eq!(printable("\u{202e}gpj.exe"), "\\u{202e}gpj.exe");
+        assert_eq!(printable("a\u{200b}\u{2066}b"), "a\\u{200b}\\u{2066}b");
+        // A joiner makes the letters of some scripts.
+        assert_eq!(printable("\u{645}\u{6cc}\u{200c}\u{62e}"), "\u{645}\u{6cc}\u{200c}\u{62e}");
     }
 }

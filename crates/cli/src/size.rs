@@ -45,6 +45,11 @@ pub(crate) fn show(bytes: u64) -> String {
     format!("{amount:.digits$} {}", units[unit])
 }
 
+/// Bytes per second, such as `1.25 GB/s`.
+pub(crate) fn rate(bytes: u64) -> String {
+    format!("{}/s", show(bytes))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

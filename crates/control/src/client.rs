@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use farhold_engine::commands::{ContactAdded, DrivePath, Listed, Share, ShareRequest};
-use farhold_engine::status::{CacheStatus, SessionStatus, Status};
+use farhold_engine::status::{CacheStatus, SessionStatus, Status, TransferId, TransferStatus};
 use farhold_wire::proto::control as pb;
 use futures_util::stream::{BoxStream, StreamExt};
 use hyper_util::rt::TokioIo;
@@ -72,7 +72,7 @@ impl ControlClient {
         Ok(Status::from_proto(within(ANSWER, self.stub.status(pb::StatusRequest {})).await?)?)
     }
 
-    /// How everything stands, again and again; ends with the engine.
+    /// How everything stands, and again whenever that has changed, once in `interval` at most; ends with the engine.
     ///
     /// # Errors
     /// [`ControlError`].
@@ -188,7 +188,7 @@ impl ControlClient {
     /// # Errors
     /// [`ControlError`].
     pub async fn list(&mut self, path: Option<&DrivePath>) -> Result<Vec<Listed>, ControlError> {
-        let call = self.stub.list(pb::ListRequest { path: drive_path_to(path) });
+        let call = self.stub.list(pb::ListRequest { path: path.map(drive_path_to) });
         let mut pages = within(ANSWER, call).await?;
         let mut listed = Vec::new();
         loop {
@@ -202,12 +202,85 @@ impl ControlClient {
         Ok(listed)
     }
 
+    /// Begins to fetch a file or folder of the drive into `destination`, which must be absolute.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn pull(
+        &mut self,
+        source: &DrivePath,
+        destination: Option<&Path>,
+    ) -> Result<TransferId, ControlError> {
+        let (source, destination) = (drive_path_to(source), destination.map(path_to));
+        let call = self.stub.pull(pb::PullRequest { source, destination });
+        Ok(TransferId(within(ANSWER, call).await?.id))
+    }
+
+    /// Offers a file or folder, which must be an absolute path, to a contact.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn push(&mut self, path: &Path, contact: String) -> Result<TransferId, ControlError> {
+        let call = self.stub.push(pb::PushRequest { path: path_to(path), contact });
+        Ok(TransferId(within(ANSWER, call).await?.id))
+    }
+
+    /// Stops a transfer until it is resumed.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn pause_transfer(&mut self, id: TransferId) -> Result<(), ControlError> {
+        let call = self.stub.pause_transfer(pb::TransferRequest { id: id.0 });
+        within(ANSWER, call).await.map(|pb::TransferChangeReply {}| ())
+    }
+
+    /// Goes on with a transfer that was paused or failed.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn resume_transfer(&mut self, id: TransferId) -> Result<(), ControlError> {
+        let call = self.stub.resume_transfer(pb::TransferRequest { id: id.0 });
+        within(ANSWER, call).await.map(|pb::TransferChangeReply {}| ())
+    }
+
+    /// Gives a transfer up.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn cancel_transfer(&mut self, id: TransferId) -> Result<(), ControlError> {
+        let call = self.stub.cancel_transfer(pb::TransferRequest { id: id.0 });
+        within(ANSWER, call).await.map(|pb::TransferChangeReply {}| ())
+    }
+
+    /// Waits until a transfer is done, cancelled, failed or paused, however long that takes.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn wait_transfer(&mut self, id: TransferId) -> Result<TransferStatus, ControlError> {
+        let answer = self.stub.wait_transfer(pb::TransferRequest { id: id.0 }).await;
+        let transfer = answer.map_err(|status| from_status(&status))?.into_inner().transfer;
+        Ok(required(transfer, "transfer")?)
+    }
+
+    /// Takes what a contact pushes into a folder, which must be an absolute path; or takes nothing from it.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn accept_pushes(
+        &mut self,
+        contact: String,
+        folder: Option<&Path>,
+    ) -> Result<(), ControlError> {
+        let request = pb::AcceptPushesRequest { contact, folder: folder.map(path_to) };
+        within(ANSWER, self.stub.accept_pushes(request)).await.map(|pb::AcceptPushesReply {}| ())
+    }
+
     /// Empties the cache, or drops what it has of a path.
     ///
     /// # Errors
     /// [`ControlError`].
     pub async fn drop_cache(&mut self, path: Option<&DrivePath>) -> Result<CacheStatus, ControlError> {
-        let call = self.stub.drop_cache(pb::DropCacheRequest { path: drive_path_to(path) });
+        let call = self.stub.drop_cache(pb::DropCacheRequest { path: path.map(drive_path_to) });
         cache(within(ANSWER, call).await?.cache)
     }
 

@@ -4,6 +4,7 @@
 pub(crate) mod commands;
 pub(crate) mod error;
 pub(crate) mod status;
+mod transfers;
 
 use farhold_wire::proto::control as pb;
 

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use farhold_engine::Engine;
 use farhold_engine::commands::{ContactAdded, DrivePath, Listed, Share, ShareRequest};
 use farhold_engine::error::EngineError;
-use farhold_engine::status::{CacheStatus, SessionStatus, Status};
+use farhold_engine::status::{CacheStatus, SessionStatus, Status, TransferId, TransferStatus};
 
 /// An engine, as commands see it. Names are contacts' names.
 #[async_trait]
@@ -36,6 +36,20 @@ pub trait Host: Send + Sync + 'static {
     async fn shares(&self) -> Result<Vec<Share>, EngineError>;
     /// What a folder of the drive holds; without a path, the drive's top.
     async fn list(&self, path: Option<DrivePath>) -> Result<Vec<Listed>, EngineError>;
+    /// Begins to fetch a file or folder of the drive into `destination`.
+    async fn pull(&self, source: DrivePath, destination: Option<PathBuf>) -> Result<TransferId, EngineError>;
+    /// Offers a file or folder to a contact, who fetches it if it accepts.
+    async fn push(&self, path: PathBuf, contact: &str) -> Result<TransferId, EngineError>;
+    /// Stops a transfer until it is resumed.
+    async fn pause_transfer(&self, id: TransferId) -> Result<(), EngineError>;
+    /// Goes on with a transfer that was paused or failed.
+    async fn resume_transfer(&self, id: TransferId) -> Result<(), EngineError>;
+    /// Gives a transfer up.
+    async fn cancel_transfer(&self, id: TransferId) -> Result<(), EngineError>;
+    /// Waits until a transfer is done, cancelled, failed or paused.
+    async fn wait_transfer(&self, id: TransferId) -> Result<TransferStatus, EngineError>;
+    /// Takes what a contact pushes into a folder, or takes nothing from it.
+    async fn accept_pushes(&self, contact: &str, folder: Option<PathBuf>) -> Result<(), EngineError>;
     /// Empties the cache, or drops what it has of a path.
     async fn drop_cache(&self, path: Option<DrivePath>) -> Result<CacheStatus, EngineError>;
     /// Sets and keeps the cache's limit, in bytes.
@@ -90,6 +104,34 @@ impl Host for Engine {
 
     async fn list(&self, path: Option<DrivePath>) -> Result<Vec<Listed>, EngineError> {
         Self::list(self, path.as_ref()).await
+    }
+
+    async fn pull(&self, source: DrivePath, destination: Option<PathBuf>) -> Result<TransferId, EngineError> {
+        Self::pull(self, &source, destination).await
+    }
+
+    async fn push(&self, path: PathBuf, contact: &str) -> Result<TransferId, EngineError> {
+        Self::push(self, path, contact).await
+    }
+
+    async fn pause_transfer(&self, id: TransferId) -> Result<(), EngineError> {
+        Self::pause_transfer(self, id).await
+    }
+
+    async fn resume_transfer(&self, id: TransferId) -> Result<(), EngineError> {
+        Self::resume_transfer(self, id).await
+    }
+
+    async fn cancel_transfer(&self, id: TransferId) -> Result<(), EngineError> {
+        Self::cancel_transfer(self, id).await
+    }
+
+    async fn wait_transfer(&self, id: TransferId) -> Result<TransferStatus, EngineError> {
+        Self::transfer_done(self, id).await
+    }
+
+    async fn accept_pushes(&self, contact: &str, folder: Option<PathBuf>) -> Result<(), EngineError> {
+        Self::accept_pushes(self, contact, folder).await
     }
 
     async fn drop_cache(&self, path: Option<DrivePath>) -> Result<CacheStatus, EngineError> {

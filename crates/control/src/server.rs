@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use farhold_engine::commands::{Listed, ShareRequest};
 use farhold_engine::error::EngineError;
+use farhold_engine::status::TransferId;
 use farhold_wire::proto::control as pb;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use pb::control_server::{Control, ControlServer as Service};
@@ -115,6 +116,16 @@ fn done<R>(answer: Result<(), EngineError>, reply: R) -> Result<Response<R>, Sta
     answer.map(|()| Response::new(reply)).map_err(|error| to_status(&error))
 }
 
+/// The answer to what began a transfer.
+fn started(answer: Result<TransferId, EngineError>) -> Result<Response<pb::TransferReply>, Status> {
+    let id = answer.map_err(|error| to_status(&error))?;
+    Ok(Response::new(pb::TransferReply { id: id.0 }))
+}
+
+fn id(request: &Request<pb::TransferRequest>) -> TransferId {
+    TransferId(request.get_ref().id)
+}
+
 #[tonic::async_trait]
 impl Control for Adapter {
     type WatchStream = BoxStream<'static, Result<pb::StatusReply, Status>>;
@@ -129,10 +140,18 @@ impl Control for Adapter {
         let wanted = Duration::from_millis(request.into_inner().interval_ms.into());
         let mut interval = tokio::time::interval(wanted.max(LEAST_INTERVAL));
         interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let statuses = stream::unfold((Arc::clone(&self.host), interval), |(host, mut interval)| async {
-            interval.tick().await;
-            let status = host.status().await;
-            Some((status.map(ToProto::to_proto).map_err(|error| to_status(&error)), (host, interval)))
+        let watching = (Arc::clone(&self.host), interval, None);
+        let statuses = stream::unfold(watching, |(host, mut interval, mut last)| async {
+            let status = loop {
+                interval.tick().await;
+                match host.status().await {
+                    Ok(status) if last.as_ref() == Some(&status) => {}
+                    other => break other,
+                }
+            };
+            last = status.as_ref().ok().cloned();
+            let answer = status.map(ToProto::to_proto).map_err(|error| to_status(&error));
+            Some((answer, (host, interval, last)))
         });
         Ok(Response::new(statuses.take_until(self.cancel.clone().cancelled_owned()).boxed()))
     }
@@ -207,16 +226,65 @@ impl Control for Adapter {
     }
 
     async fn list(&self, request: Request<pb::ListRequest>) -> Result<Response<Self::ListStream>, Status> {
-        let path = drive_path_from(request.into_inner().path)?;
+        let path = request.into_inner().path.map(drive_path_from).transpose()?;
         let listed = self.host.list(path).await.map_err(|error| to_status(&error))?;
         Ok(Response::new(pages(listed)))
+    }
+
+    async fn pull(&self, request: Request<pb::PullRequest>) -> Result<Response<pb::TransferReply>, Status> {
+        let pb::PullRequest { source, destination } = request.into_inner();
+        let destination = destination.map(path_from).transpose()?;
+        started(self.host.pull(drive_path_from(source)?, destination).await)
+    }
+
+    async fn push(&self, request: Request<pb::PushRequest>) -> Result<Response<pb::TransferReply>, Status> {
+        let pb::PushRequest { path, contact } = request.into_inner();
+        started(self.host.push(path_from(path)?, &contact).await)
+    }
+
+    async fn pause_transfer(
+        &self,
+        request: Request<pb::TransferRequest>,
+    ) -> Result<Response<pb::TransferChangeReply>, Status> {
+        done(self.host.pause_transfer(id(&request)).await, pb::TransferChangeReply {})
+    }
+
+    async fn resume_transfer(
+        &self,
+        request: Request<pb::TransferRequest>,
+    ) -> Result<Response<pb::TransferChangeReply>, Status> {
+        done(self.host.resume_transfer(id(&request)).await, pb::TransferChangeReply {})
+    }
+
+    async fn cancel_transfer(
+        &self,
+        request: Request<pb::TransferRequest>,
+    ) -> Result<Response<pb::TransferChangeReply>, Status> {
+        done(self.host.cancel_transfer(id(&request)).await, pb::TransferChangeReply {})
+    }
+
+    async fn wait_transfer(
+        &self,
+        request: Request<pb::TransferRequest>,
+    ) -> Result<Response<pb::WaitTransferReply>, Status> {
+        let transfer = self.host.wait_transfer(id(&request)).await.map_err(|error| to_status(&error))?;
+        Ok(Response::new(pb::WaitTransferReply { transfer: Some(transfer.to_proto()) }))
+    }
+
+    async fn accept_pushes(
+        &self,
+        request: Request<pb::AcceptPushesRequest>,
+    ) -> Result<Response<pb::AcceptPushesReply>, Status> {
+        let pb::AcceptPushesRequest { contact, folder } = request.into_inner();
+        let folder = folder.map(path_from).transpose()?;
+        done(self.host.accept_pushes(&contact, folder).await, pb::AcceptPushesReply {})
     }
 
     async fn drop_cache(
         &self,
         request: Request<pb::DropCacheRequest>,
     ) -> Result<Response<pb::DropCacheReply>, Status> {
-        let path = drive_path_from(request.into_inner().path)?;
+        let path = request.into_inner().path.map(drive_path_from).transpose()?;
         let cache = self.host.drop_cache(path).await.map_err(|error| to_status(&error))?;
         Ok(Response::new(pb::DropCacheReply { cache: Some(cache.to_proto()) }))
     }

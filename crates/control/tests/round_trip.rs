@@ -4,6 +4,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -15,8 +16,9 @@ use farhold_engine::commands::{
 use farhold_engine::contacts::ContactError;
 use farhold_engine::error::{EngineError, ErrorClass};
 use farhold_engine::status::{
-    CacheStatus, ContactStatus, IdentityStatus, LaneStatus, LatencySummary, MountStateName, MountStatus,
-    NetworkStatus, PairingState, SecretStore, SeekStatus, SessionStateName, SessionStatus, Status,
+    CacheStatus, ContactStatus, Direction, GovernorStatus, IdentityStatus, LaneStatus, LatencySummary,
+    MountStateName, MountStatus, NetworkStatus, PairingState, PathStatus, RelayStateName, SecretStore,
+    SeekStatus, SessionStateName, SessionStatus, Status, TransferId, TransferState, TransferStatus,
     WireStatus,
 };
 use farhold_wire::{Name, Timestamp};
@@ -26,6 +28,9 @@ use tempfile::TempDir;
 #[derive(Default)]
 struct Fake {
     asked: Mutex<Vec<String>>,
+    /// How often the status was asked for, and after how many times it changes.
+    looked: AtomicU64,
+    changes_after: AtomicU64,
 }
 
 impl Fake {
@@ -50,6 +55,7 @@ fn session() -> SessionStatus {
     SessionStatus {
         state: SessionStateName::Connected,
         path: Some("direct".into()),
+        transport: Some("quic".into()),
         lanes: vec![LaneStatus {
             id: Some(3),
             class: "bulk".into(),
@@ -57,16 +63,44 @@ fn session() -> SessionStatus {
             path: "direct".into(),
             bytes_in: 7,
             bytes_out: 8,
+            rate_in: 9,
+            rate_out: 10,
             missing: Some("refused".into()),
         }],
+        paths: vec![PathStatus { path: "lan".into(), transport: "tcp".into(), reason: "no answer".into() }],
+        governor: Some(GovernorStatus {
+            window: 1,
+            outstanding: 2,
+            queued: 3,
+            rate: 4,
+            min_rtt_ms: Some(200.5),
+        }),
         rtt_ms: Some(201.5),
         epoch: Some(4),
         reason: None,
     }
 }
 
+fn transfer() -> TransferStatus {
+    TransferStatus {
+        id: TransferId(7),
+        direction: Direction::Receive,
+        contact: "ben".into(),
+        name: "Film".into(),
+        state: TransferState::Failed,
+        reason: Some("the disk is full".into()),
+        files_done: 1,
+        files: 2,
+        bytes_done: 3,
+        bytes: 4,
+        rate: 5,
+        remaining_seconds: Some(6),
+        destination: Some("/home/u/Film".into()),
+    }
+}
+
 fn status() -> Status {
-    let latency = LatencySummary { count: 4, p50_ms: 230.0, p95_ms: 235.5, max_ms: 240.0 };
+    let latency = LatencySummary { count: 4, p50_ms: 230.0, p95_ms: 235.5, p99_ms: 239.0, max_ms: 240.0 };
     Status {
         identity: IdentityStatus { code: "code".into(), secrets: SecretStore::File },
         contacts: vec![ContactStatus {
@@ -77,17 +111,32 @@ fn status() -> Status {
             wanted: true,
             session: session(),
             words: Some("one two".into()),
+            accept: Some("/home/u/From ben".into()),
         }],
         mount: Some(MountStatus {
             point: "/home/u/Farhold".into(),
             state: MountStateName::Failed,
             reason: Some("no FUSE".into()),
         }),
-        cache: CacheStatus { limit: 1, used: 2, hits: 3, misses: 4, served: 5, fetched: 6 },
-        wire: WireStatus { received: 10, sent: 11 },
+        cache: CacheStatus {
+            limit: 1,
+            used: 2,
+            hits: 3,
+            misses: 4,
+            hit_rate: Some(0.5),
+            served: 5,
+            fetched: 6,
+        },
+        wire: WireStatus { received: 10, sent: 11, rate_in: 12, rate_out: 13 },
         seek: SeekStatus { idle: latency, loaded: LatencySummary::default() },
-        transfers: vec![],
-        network: NetworkStatus { relay: Some("relay:7480".into()), listen: Some(4000) },
+        first_byte: LatencySummary { count: 9, ..latency },
+        transfers: vec![transfer()],
+        network: NetworkStatus {
+            relay: Some("relay:7480".into()),
+            relay_state: RelayStateName::Unreachable,
+            relay_reason: Some("refused".into()),
+            listen: Some(4000),
+        },
     }
 }
 
@@ -105,7 +154,10 @@ fn listed(count: usize) -> Vec<Listed> {
 #[async_trait]
 impl Host for Fake {
     async fn status(&self) -> Result<Status, EngineError> {
-        Ok(status())
+        let looked = self.looked.fetch_add(1, Ordering::Relaxed);
+        let changes = looked.checked_div(self.changes_after.load(Ordering::Relaxed)).unwrap_or(0);
+        let network = NetworkStatus { listen: u16::try_from(changes).ok(), ..status().network };
+        Ok(Status { network, ..status() })
     }
 
     async fn stop(&self) {
@@ -169,6 +221,40 @@ impl Host for Fake {
         }
     }
 
+    async fn pull(&self, source: DrivePath, destination: Option<PathBuf>) -> Result<TransferId, EngineError> {
+        self.note(format!("pull {source} {destination:?}"));
+        Ok(TransferId(1))
+    }
+
+    async fn push(&self, path: PathBuf, contact: &str) -> Result<TransferId, EngineError> {
+        self.note(format!("push {} {contact}", path.display()));
+        Ok(TransferId(2))
+    }
+
+    async fn pause_transfer(&self, id: TransferId) -> Result<(), EngineError> {
+        self.note(format!("pause {id}"));
+        Ok(())
+    }
+
+    async fn resume_transfer(&self, id: TransferId) -> Result<(), EngineError> {
+        self.note(format!("resume {id}"));
+        Ok(())
+    }
+
+    async fn cancel_transfer(&self, id: TransferId) -> Result<(), EngineError> {
+        self.note(format!("cancel {id}"));
+        Ok(())
+    }
+
+    async fn wait_transfer(&self, id: TransferId) -> Result<TransferStatus, EngineError> {
+        Ok(TransferStatus { id, ..transfer() })
+    }
+
+    async fn accept_pushes(&self, contact: &str, folder: Option<PathBuf>) -> Result<(), EngineError> {
+        self.note(format!("accept {contact} {folder:?}"));
+        Ok(())
+    }
+
     async fn drop_cache(&self, path: Option<DrivePath>) -> Result<CacheStatus, EngineError> {
         self.note(format!("drop {}", path.map_or("all".into(), |path| path.to_string())));
         Ok(status().cache)
@@ -206,7 +292,8 @@ impl Fixture {
 async fn every_command_takes_and_answers_what_the_host_does() {
     let fixture = Fixture::start();
     let mut client = fixture.client().await;
-    assert_eq!(client.status().await.unwrap(), status());
+    let network = NetworkStatus { listen: Some(0), ..status().network };
+    assert_eq!(client.status().await.unwrap(), Status { network, ..status() });
     assert_eq!(client.code().await.unwrap(), "the code");
     let added = client.add_contact("ben".into(), "xyz".into()).await.unwrap();
     assert_eq!((added.name.as_str(), added.code.as_str()), ("ben", "xyz"));
@@ -262,13 +349,49 @@ async fn errors_keep_their_class_and_words() {
 }
 
 #[tokio::test]
-async fn a_watch_goes_on_until_the_server_stops() {
+async fn transfers_are_begun_changed_and_waited_for() {
     let fixture = Fixture::start();
     let mut client = fixture.client().await;
+    let source = DrivePath { contact: "ben".into(), below: vec![Name::new(b"a\xff".to_vec()).unwrap()] };
+    assert_eq!(client.pull(&source, Some("/d".as_ref())).await.unwrap(), TransferId(1));
+    assert_eq!(client.pull(&source, None).await.unwrap(), TransferId(1));
+    assert_eq!(client.push("/f".as_ref(), "ben".into()).await.unwrap(), TransferId(2));
+    client.pause_transfer(TransferId(3)).await.unwrap();
+    client.resume_transfer(TransferId(4)).await.unwrap();
+    client.cancel_transfer(TransferId(5)).await.unwrap();
+    client.accept_pushes("ben".into(), Some("/in".as_ref())).await.unwrap();
+    client.accept_pushes("ben".into(), None).await.unwrap();
+    assert_eq!(
+        fixture.fake.asked(),
+        [
+            "pull ben/a\u{fffd} Some(\"/d\")",
+            "pull ben/a\u{fffd} None",
+            "push /f ben",
+            "pause 3",
+            "resume 4",
+            "cancel 5",
+            "accept ben Some(\"/in\")",
+            "accept ben None"
+        ]
+    );
+    assert_eq!(client.wait_transfer(TransferId(7)).await.unwrap(), transfer());
+    let relative = client.push("f".as_ref(), "ben".into()).await.unwrap_err();
+    assert_eq!(relative.class(), ErrorClass::Usage);
+    fixture.server.stop().await;
+}
+
+#[tokio::test]
+async fn a_watch_tells_what_changed_until_the_server_stops() {
+    let fixture = Fixture::start();
+    fixture.fake.changes_after.store(3, Ordering::Relaxed);
+    let mut client = fixture.client().await;
     let mut statuses = client.watch(Duration::from_millis(1)).await.unwrap();
-    for _ in 0..3 {
-        assert_eq!(statuses.next().await.unwrap().unwrap(), status());
+    for change in 0..3 {
+        let status = statuses.next().await.unwrap().unwrap();
+        assert_eq!(status.network.listen, Some(change));
     }
+    // The first three looks found the same, and so did the next three.
+    assert!(fixture.fake.looked.load(Ordering::Relaxed) > 6);
     fixture.server.stop().await;
     let rest = tokio::time::timeout(Duration::from_secs(10), statuses.collect::<Vec<_>>());
     rest.await.expect("the stream ends with the server");

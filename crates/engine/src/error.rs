@@ -223,7 +223,7 @@ fn net(error: &NetError) -> ErrorClass {
         NetError::Listen { .. } | NetError::AlreadyPaired(_) => ErrorClass::Conflict,
         NetError::TooManyContacts => ErrorClass::Refused,
         NetError::UnknownContact(_) => ErrorClass::NotFound,
-        NetError::Random(_) => ErrorClass::Internal,
+        NetError::Random(_) | NetError::Quic(_) => ErrorClass::Internal,
     }
 }
 

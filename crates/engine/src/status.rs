@@ -73,6 +73,9 @@ pub struct ContactStatus {
     pub session: SessionStatus,
     /// The words that both sides compare after pairing.
     pub words: Option<String>,
+    /// Where what the contact pushes goes; `None` if it may not push.
+    #[serde(serialize_with = "lossy_option")]
+    pub accept: Option<PathBuf>,
 }
 
 /// The connection with a contact.
@@ -275,6 +278,13 @@ pub enum RelayStateName {
     Connected,
     /// Lost or not found; tried again now and then.
     Unreachable,
+}
+
+pub(crate) fn lossy_option<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    match path {
+        Some(path) => lossy_path(path, serializer),
+        None => serializer.serialize_none(),
+    }
 }
 
 /// JSON has no bytes: what is no UTF-8 in a path is replaced.

@@ -46,7 +46,17 @@ fn every_command_of_the_interface_is_there() {
         "cache",
         "cache drop",
         "cache drop ben/a",
-        "cache limit 20GB",
+        "limit 20GB",
+        "pull ben/a",
+        "pull ben/a/b dest --wait",
+        "push a ben",
+        "push a ben --wait",
+        "transfers",
+        "pause 1",
+        "resume 1",
+        "cancel 1",
+        "accept ben dir",
+        "accept ben --off",
         "doctor",
         "demo",
         "demo --seconds 5 --mount /d",
@@ -73,7 +83,13 @@ fn what_contradicts_itself_or_is_unknown_is_refused() {
     for wait in ["-1", "x", "nan", "1e99"] {
         assert_eq!(refused(&format!("connect ben --wait={wait}")), ErrorKind::ValueValidation, "{wait}");
     }
-    assert_eq!(refused("cache limit lots"), ErrorKind::ValueValidation);
+    assert_eq!(refused("limit lots"), ErrorKind::ValueValidation);
+    assert_eq!(refused("pull"), ErrorKind::MissingRequiredArgument);
+    assert_eq!(refused("pull ben/../x"), ErrorKind::ValueValidation);
+    assert_eq!(refused("push a"), ErrorKind::MissingRequiredArgument);
+    assert_eq!(refused("accept ben"), ErrorKind::MissingRequiredArgument);
+    assert_eq!(refused("accept ben dir --off"), ErrorKind::ArgumentConflict);
+    assert_eq!(refused("resume one"), ErrorKind::ValueValidation);
 }
 
 #[test]

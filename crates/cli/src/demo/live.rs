@@ -48,7 +48,7 @@ fn line(now: &Status, last: WireStatus, interval: Duration, contact: &str) -> St
         session.path.clone().unwrap_or_else(|| status::state(session.state).to_owned())
     });
     let rate = |now: u64, last: u64| {
-        size::show((now.saturating_sub(last) as f64 / interval.as_secs_f64()).round() as u64)
+        size::rate((now.saturating_sub(last) as f64 / interval.as_secs_f64()).round() as u64)
     };
     let cache = &now.cache;
     let saved = cache.percent_saved().unwrap_or(0);
@@ -58,7 +58,7 @@ fn line(now: &Status, last: WireStatus, interval: Duration, contact: &str) -> St
         .map(|(kind, summary)| format!(" | jumps{kind} {:.0}/{:.0} ms", summary.p50_ms, summary.p95_ms))
         .collect::<String>();
     format!(
-        "{path} | {}/s in {}/s out | cache {}, {saved} % of reads{jumps}",
+        "{path} | {} in {} out | cache {}, {saved} % of reads{jumps}",
         rate(now.wire.received, last.received),
         rate(now.wire.sent, last.sent),
         size::show(cache.used),
@@ -68,8 +68,8 @@ fn line(now: &Status, last: WireStatus, interval: Duration, contact: &str) -> St
 #[cfg(test)]
 mod tests {
     use farhold_engine::status::{
-        CacheStatus, ContactStatus, IdentityStatus, LatencySummary, NetworkStatus, PairingState, SecretStore,
-        SeekStatus, SessionStateName, SessionStatus,
+        CacheStatus, ContactStatus, IdentityStatus, LatencySummary, NetworkStatus, PairingState,
+        RelayStateName, SecretStore, SeekStatus, SessionStateName, SessionStatus,
     };
 
     use super::*;
@@ -86,29 +86,39 @@ mod tests {
                 session: SessionStatus {
                     state: session,
                     path: path.map(str::to_owned),
+                    transport: None,
                     lanes: Vec::new(),
+                    paths: Vec::new(),
+                    governor: None,
                     rtt_ms: None,
                     epoch: None,
                     reason: None,
                 },
                 words: None,
+                accept: None,
             }],
             mount: None,
             cache: CacheStatus::default(),
             wire: WireStatus::default(),
             seek: SeekStatus::default(),
+            first_byte: LatencySummary::default(),
             transfers: Vec::new(),
-            network: NetworkStatus { relay: None, listen: None },
+            network: NetworkStatus {
+                relay: None,
+                relay_state: RelayStateName::None,
+                relay_reason: None,
+                listen: None,
+            },
         }
     }
 
     #[test]
     fn it_tells_rates_cache_and_jumps() {
         let mut now = status(SessionStateName::Connected, Some("direct"));
-        let last = WireStatus { received: 1_000_000, sent: 500 };
-        now.wire = WireStatus { received: 25_000_000, sent: 500 };
+        let last = WireStatus { received: 1_000_000, sent: 500, ..WireStatus::default() };
+        now.wire = WireStatus { received: 25_000_000, sent: 500, ..WireStatus::default() };
         now.cache = CacheStatus { used: 24_000_000, served: 400, fetched: 300, ..CacheStatus::default() };
-        now.seek.loaded = LatencySummary { count: 4, p50_ms: 2.0, p95_ms: 9.4, max_ms: 10.0 };
+        now.seek.loaded = LatencySummary { count: 4, p50_ms: 2.0, p95_ms: 9.4, p99_ms: 9.9, max_ms: 10.0 };
         assert_eq!(
             line(&now, last, Duration::from_secs(2), "demo"),
             "direct | 12.0 MB/s in 0 B/s out | cache 24.0 MB, 25 % of reads | jumps loaded 2/9 ms"
@@ -118,7 +128,12 @@ mod tests {
     #[test]
     fn without_a_connection_it_says_so() {
         let now = status(SessionStateName::Interrupted, None);
-        let line = line(&now, WireStatus { received: 5, sent: 5 }, Duration::from_secs(1), "demo");
+        let line = line(
+            &now,
+            WireStatus { received: 5, sent: 5, ..WireStatus::default() },
+            Duration::from_secs(1),
+            "demo",
+        );
         assert_eq!(line, "interrupted | 0 B/s in 0 B/s out | cache 0 B, 0 % of reads");
     }
 }

@@ -23,14 +23,12 @@ pub(crate) fn path_from(bytes: Bytes) -> Result<PathBuf, Malformed> {
     if path.is_absolute() { Ok(path) } else { Err(Malformed("absolute path")) }
 }
 
-pub(crate) fn drive_path_to(path: Option<&DrivePath>) -> Option<Bytes> {
-    path.map(|path| path.to_bytes().into())
+pub(crate) fn drive_path_to(path: &DrivePath) -> Bytes {
+    path.to_bytes().into()
 }
 
-pub(crate) fn drive_path_from(bytes: Option<Bytes>) -> Result<Option<DrivePath>, Malformed> {
-    bytes
-        .map(|bytes| DrivePath::parse(OsStr::from_bytes(&bytes)).map_err(|_| Malformed("path in the drive")))
-        .transpose()
+pub(crate) fn drive_path_from(bytes: Bytes) -> Result<DrivePath, Malformed> {
+    DrivePath::parse(OsStr::from_bytes(&bytes)).map_err(|_| Malformed("path in the drive"))
 }
 
 fn name_to(name: &Name) -> Bytes {

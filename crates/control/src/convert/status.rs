@@ -1,30 +1,29 @@
 //! The status.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-
-use bytes::Bytes;
 use farhold_engine::status::{
-    CacheStatus, ContactStatus, IdentityStatus, LaneStatus, LatencySummary, MountStateName, MountStatus,
-    NetworkStatus, PairingState, SecretStore, SeekStatus, SessionStateName, SessionStatus, Status,
-    WireStatus,
+    CacheStatus, ContactStatus, GovernorStatus, IdentityStatus, LaneStatus, LatencySummary, MountStateName,
+    MountStatus, NetworkStatus, PairingState, PathStatus, RelayStateName, SecretStore, SeekStatus,
+    SessionStateName, SessionStatus, Status, WireStatus,
 };
 
+use super::commands::{path_from, path_to};
 use super::{FromProto, Malformed, ToProto, all, pb, required};
 
 impl ToProto for Status {
     type Message = pb::StatusReply;
 
     fn to_proto(self) -> pb::StatusReply {
-        let Status { identity, contacts, mount, cache, wire, seek, transfers: _, network } = self;
+        let Status { identity, contacts, mount, cache, wire, seek, first_byte, transfers, network } = self;
         pb::StatusReply {
             identity: Some(identity.to_proto()),
             contacts: contacts.into_iter().map(ToProto::to_proto).collect(),
             mount: mount.map(ToProto::to_proto),
             cache: Some(cache.to_proto()),
-            wire: Some(pb::Wire { received: wire.received, sent: wire.sent }),
+            wire: Some(wire.to_proto()),
             seek: Some(pb::Seek { idle: Some(seek.idle.to_proto()), loaded: Some(seek.loaded.to_proto()) }),
-            network: Some(pb::Network { relay: network.relay, listen: network.listen.map(Into::into) }),
+            network: Some(network.to_proto()),
+            transfers: transfers.into_iter().map(ToProto::to_proto).collect(),
+            first_byte: Some(first_byte.to_proto()),
         }
     }
 }
@@ -33,19 +32,74 @@ impl FromProto for Status {
     type Message = pb::StatusReply;
 
     fn from_proto(reply: pb::StatusReply) -> Result<Self, Malformed> {
-        let wire = reply.wire.ok_or(Malformed("wire"))?;
         let seek = reply.seek.ok_or(Malformed("seek"))?;
-        let network = reply.network.ok_or(Malformed("network"))?;
-        let listen = network.listen.map(u16::try_from).transpose().map_err(|_| Malformed("listen"))?;
         Ok(Self {
             identity: required(reply.identity, "identity")?,
             contacts: all(reply.contacts)?,
             mount: reply.mount.map(FromProto::from_proto).transpose()?,
             cache: required(reply.cache, "cache")?,
-            wire: WireStatus { received: wire.received, sent: wire.sent },
+            wire: required(reply.wire, "wire")?,
             seek: SeekStatus { idle: required(seek.idle, "seek")?, loaded: required(seek.loaded, "seek")? },
-            transfers: Vec::new(),
-            network: NetworkStatus { relay: network.relay, listen },
+            first_byte: required(reply.first_byte, "first byte")?,
+            transfers: all(reply.transfers)?,
+            network: required(reply.network, "network")?,
+        })
+    }
+}
+
+impl ToProto for WireStatus {
+    type Message = pb::Wire;
+
+    fn to_proto(self) -> pb::Wire {
+        let WireStatus { received, sent, rate_in, rate_out } = self;
+        pb::Wire { received, sent, rate_in, rate_out }
+    }
+}
+
+impl FromProto for WireStatus {
+    type Message = pb::Wire;
+
+    fn from_proto(wire: pb::Wire) -> Result<Self, Malformed> {
+        let pb::Wire { received, sent, rate_in, rate_out } = wire;
+        Ok(Self { received, sent, rate_in, rate_out })
+    }
+}
+
+impl ToProto for NetworkStatus {
+    type Message = pb::Network;
+
+    fn to_proto(self) -> pb::Network {
+        let relay_state = match self.relay_state {
+            RelayStateName::None => pb::RelayState::None,
+            RelayStateName::Connecting => pb::RelayState::Connecting,
+            RelayStateName::Connected => pb::RelayState::Connected,
+            RelayStateName::Unreachable => pb::RelayState::Unreachable,
+        };
+        pb::Network {
+            relay: self.relay,
+            listen: self.listen.map(Into::into),
+            relay_state: relay_state.into(),
+            relay_reason: self.relay_reason,
+        }
+    }
+}
+
+impl FromProto for NetworkStatus {
+    type Message = pb::Network;
+
+    fn from_proto(network: pb::Network) -> Result<Self, Malformed> {
+        let relay_state = match network.relay_state() {
+            pb::RelayState::None => RelayStateName::None,
+            pb::RelayState::Connecting => RelayStateName::Connecting,
+            pb::RelayState::Connected => RelayStateName::Connected,
+            pb::RelayState::Unreachable => RelayStateName::Unreachable,
+            pb::RelayState::Unspecified => return Err(Malformed("relay state")),
+        };
+        Ok(Self {
+            relay: network.relay,
+            relay_state,
+            relay_reason: network.relay_reason,
+            listen: network.listen.map(u16::try_from).transpose().map_err(|_| Malformed("listen"))?,
         })
     }
 }
@@ -90,6 +144,7 @@ impl ToProto for ContactStatus {
             wanted: self.wanted,
             session: Some(self.session.to_proto()),
             words: self.words,
+            accept: self.accept.as_deref().map(path_to),
         }
     }
 }
@@ -112,6 +167,7 @@ impl FromProto for ContactStatus {
             wanted: contact.wanted,
             session: required(contact.session, "session")?,
             words: contact.words,
+            accept: contact.accept.map(path_from).transpose()?,
         })
     }
 }
@@ -129,7 +185,10 @@ impl ToProto for SessionStatus {
         pb::Session {
             state: state.into(),
             path: self.path,
+            transport: self.transport,
             lanes: self.lanes.into_iter().map(ToProto::to_proto).collect(),
+            paths: self.paths.into_iter().map(ToProto::to_proto).collect(),
+            governor: self.governor.map(ToProto::to_proto),
             rtt_ms: self.rtt_ms,
             epoch: self.epoch,
             reason: self.reason,
@@ -151,7 +210,10 @@ impl FromProto for SessionStatus {
         Ok(Self {
             state,
             path: session.path,
+            transport: session.transport,
             lanes: all(session.lanes)?,
+            paths: all(session.paths)?,
+            governor: session.governor.map(FromProto::from_proto).transpose()?,
             rtt_ms: session.rtt_ms,
             epoch: session.epoch,
             reason: session.reason,
@@ -159,12 +221,48 @@ impl FromProto for SessionStatus {
     }
 }
 
+impl ToProto for PathStatus {
+    type Message = pb::Way;
+
+    fn to_proto(self) -> pb::Way {
+        let PathStatus { path, transport, reason } = self;
+        pb::Way { path, transport, reason }
+    }
+}
+
+impl FromProto for PathStatus {
+    type Message = pb::Way;
+
+    fn from_proto(way: pb::Way) -> Result<Self, Malformed> {
+        let pb::Way { path, transport, reason } = way;
+        Ok(Self { path, transport, reason })
+    }
+}
+
+impl ToProto for GovernorStatus {
+    type Message = pb::Governor;
+
+    fn to_proto(self) -> pb::Governor {
+        let GovernorStatus { window, outstanding, queued, rate, min_rtt_ms } = self;
+        pb::Governor { window, outstanding, queued, rate, min_rtt_ms }
+    }
+}
+
+impl FromProto for GovernorStatus {
+    type Message = pb::Governor;
+
+    fn from_proto(governor: pb::Governor) -> Result<Self, Malformed> {
+        let pb::Governor { window, outstanding, queued, rate, min_rtt_ms } = governor;
+        Ok(Self { window, outstanding, queued, rate, min_rtt_ms })
+    }
+}
+
 impl ToProto for LaneStatus {
     type Message = pb::Lane;
 
     fn to_proto(self) -> pb::Lane {
-        let LaneStatus { id, class, transport, path, bytes_in, bytes_out, missing } = self;
-        pb::Lane { id, class, transport, path, bytes_in, bytes_out, missing }
+        let LaneStatus { id, class, transport, path, bytes_in, bytes_out, rate_in, rate_out, missing } = self;
+        pb::Lane { id, class, transport, path, bytes_in, bytes_out, missing, rate_in, rate_out }
     }
 }
 
@@ -172,8 +270,8 @@ impl FromProto for LaneStatus {
     type Message = pb::Lane;
 
     fn from_proto(lane: pb::Lane) -> Result<Self, Malformed> {
-        let pb::Lane { id, class, transport, path, bytes_in, bytes_out, missing } = lane;
-        Ok(Self { id, class, transport, path, bytes_in, bytes_out, missing })
+        let pb::Lane { id, class, transport, path, bytes_in, bytes_out, missing, rate_in, rate_out } = lane;
+        Ok(Self { id, class, transport, path, bytes_in, bytes_out, rate_in, rate_out, missing })
     }
 }
 
@@ -185,8 +283,7 @@ impl ToProto for MountStatus {
             MountStateName::Mounted => pb::MountState::Mounted,
             MountStateName::Failed => pb::MountState::Failed,
         };
-        let point = Bytes::copy_from_slice(self.point.as_os_str().as_bytes());
-        pb::Mount { point, state: state.into(), reason: self.reason }
+        pb::Mount { point: path_to(&self.point), state: state.into(), reason: self.reason }
     }
 }
 
@@ -199,7 +296,7 @@ impl FromProto for MountStatus {
             pb::MountState::Failed => MountStateName::Failed,
             pb::MountState::Unspecified => return Err(Malformed("mount state")),
         };
-        Ok(Self { point: OsString::from_vec(mount.point.into()).into(), state, reason: mount.reason })
+        Ok(Self { point: path_from(mount.point)?, state, reason: mount.reason })
     }
 }
 
@@ -207,8 +304,8 @@ impl ToProto for CacheStatus {
     type Message = pb::Cache;
 
     fn to_proto(self) -> pb::Cache {
-        let CacheStatus { limit, used, hits, misses, served, fetched } = self;
-        pb::Cache { limit, used, hits, misses, served, fetched }
+        let CacheStatus { limit, used, hits, misses, hit_rate, served, fetched } = self;
+        pb::Cache { limit, used, hits, misses, served, fetched, hit_rate }
     }
 }
 
@@ -216,8 +313,8 @@ impl FromProto for CacheStatus {
     type Message = pb::Cache;
 
     fn from_proto(cache: pb::Cache) -> Result<Self, Malformed> {
-        let pb::Cache { limit, used, hits, misses, served, fetched } = cache;
-        Ok(Self { limit, used, hits, misses, served, fetched })
+        let pb::Cache { limit, used, hits, misses, served, fetched, hit_rate } = cache;
+        Ok(Self { limit, used, hits, misses, hit_rate, served, fetched })
     }
 }
 
@@ -225,8 +322,8 @@ impl ToProto for LatencySummary {
     type Message = pb::Latency;
 
     fn to_proto(self) -> pb::Latency {
-        let LatencySummary { count, p50_ms, p95_ms, max_ms } = self;
-        pb::Latency { count, p50_ms, p95_ms, max_ms }
+        let LatencySummary { count, p50_ms, p95_ms, p99_ms, max_ms } = self;
+        pb::Latency { count, p50_ms, p95_ms, max_ms, p99_ms }
     }
 }
 
@@ -234,7 +331,7 @@ impl FromProto for LatencySummary {
     type Message = pb::Latency;
 
     fn from_proto(latency: pb::Latency) -> Result<Self, Malformed> {
-        let pb::Latency { count, p50_ms, p95_ms, max_ms } = latency;
-        Ok(Self { count, p50_ms, p95_ms, max_ms })
+        let pb::Latency { count, p50_ms, p95_ms, p99_ms, max_ms } = latency;
+        Ok(Self { count, p50_ms, p95_ms, p99_ms, max_ms })
     }
 }

@@ -22,11 +22,14 @@ impl Engine {
     ///
     /// # Errors
     /// [`EngineError::Transfer`] and others, if it cannot even begin. What befalls it later is in its status.
-    pub async fn pull(&self, source: &str, destination: Option<PathBuf>) -> Result<TransferId, EngineError> {
-        let path = DrivePath::parse(OsStr::new(source))?;
-        let id = self.book().named(&path.contact)?.id();
-        let Some(last) = path.below.last().cloned() else {
-            return Err(TransferError::NoPath { contact: path.contact }.into());
+    pub async fn pull(
+        &self,
+        source: &DrivePath,
+        destination: Option<PathBuf>,
+    ) -> Result<TransferId, EngineError> {
+        let id = self.book().named(&source.contact)?.id();
+        let Some(last) = source.below.last().cloned() else {
+            return Err(TransferError::NoPath { contact: source.contact.clone() }.into());
         };
         let destination = match destination {
             Some(destination) => std::path::absolute(&destination)
@@ -36,7 +39,7 @@ impl Engine {
         let name = last.clone();
         let (folder, name) = blocking(move || place(&destination, &name)).await?;
         let job = Job::Pull {
-            below: path.below.iter().map(Into::into).collect(),
+            below: source.below.iter().map(Into::into).collect(),
             folder: folder.as_path().into(),
             name: (&name).into(),
         };

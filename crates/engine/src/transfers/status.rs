@@ -5,9 +5,9 @@ use std::num::ParseIntError;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
-use crate::status::lossy_path;
+use crate::status::lossy_option;
 
 /// Number of a transfer at one engine: counts up from 1, never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -107,11 +107,4 @@ pub struct TransferStatus {
     /// Where it lands on this machine, once that is known.
     #[serde(serialize_with = "lossy_option")]
     pub destination: Option<PathBuf>,
-}
-
-fn lossy_option<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
-    match path {
-        Some(path) => lossy_path(path, serializer),
-        None => serializer.serialize_none(),
-    }
 }

@@ -1,0 +1,82 @@
+//! Transfers.
+
+use farhold_engine::status::{Direction, TransferId, TransferState, TransferStatus};
+
+use super::commands::{path_from, path_to};
+use super::{FromProto, Malformed, ToProto, pb};
+
+impl ToProto for TransferStatus {
+    type Message = pb::Transfer;
+
+    fn to_proto(self) -> pb::Transfer {
+        let direction = match self.direction {
+            Direction::Pull => pb::Direction::Pull,
+            Direction::Push => pb::Direction::Push,
+            Direction::Receive => pb::Direction::Receive,
+            Direction::Serve => pb::Direction::Serve,
+        };
+        let state = match self.state {
+            TransferState::Queued => pb::TransferState::Queued,
+            TransferState::Running => pb::TransferState::Running,
+            TransferState::Waiting => pb::TransferState::Waiting,
+            TransferState::Paused => pb::TransferState::Paused,
+            TransferState::Done => pb::TransferState::Done,
+            TransferState::Failed => pb::TransferState::Failed,
+            TransferState::Cancelled => pb::TransferState::Cancelled,
+        };
+        pb::Transfer {
+            id: self.id.0,
+            direction: direction.into(),
+            contact: self.contact,
+            name: self.name,
+            state: state.into(),
+            reason: self.reason,
+            files_done: self.files_done,
+            files: self.files,
+            bytes_done: self.bytes_done,
+            bytes: self.bytes,
+            rate: self.rate,
+            remaining_seconds: self.remaining_seconds,
+            destination: self.destination.as_deref().map(path_to),
+        }
+    }
+}
+
+impl FromProto for TransferStatus {
+    type Message = pb::Transfer;
+
+    fn from_proto(transfer: pb::Transfer) -> Result<Self, Malformed> {
+        let direction = match transfer.direction() {
+            pb::Direction::Pull => Direction::Pull,
+            pb::Direction::Push => Direction::Push,
+            pb::Direction::Receive => Direction::Receive,
+            pb::Direction::Serve => Direction::Serve,
+            pb::Direction::Unspecified => return Err(Malformed("direction")),
+        };
+        let state = match transfer.state() {
+            pb::TransferState::Queued => TransferState::Queued,
+            pb::TransferState::Running => TransferState::Running,
+            pb::TransferState::Waiting => TransferState::Waiting,
+            pb::TransferState::Paused => TransferState::Paused,
+            pb::TransferState::Done => TransferState::Done,
+            pb::TransferState::Failed => TransferState::Failed,
+            pb::TransferState::Cancelled => TransferState::Cancelled,
+            pb::TransferState::Unspecified => return Err(Malformed("transfer state")),
+        };
+        Ok(Self {
+            id: TransferId(transfer.id),
+            direction,
+            contact: transfer.contact,
+            name: transfer.name,
+            state,
+            reason: transfer.reason,
+            files_done: transfer.files_done,
+            files: transfer.files,
+            bytes_done: transfer.bytes_done,
+            bytes: transfer.bytes,
+            rate: transfer.rate,
+            remaining_seconds: transfer.remaining_seconds,
+            destination: transfer.destination.map(path_from).transpose()?,
+        })
+    }
+}
