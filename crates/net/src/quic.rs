@@ -5,6 +5,7 @@
 //! datagrams ([`farhold_wire::datagram`]); a leg through the relay has a socket of its own.
 
 mod config;
+mod congestion;
 mod link;
 mod port;
 mod runtime;

@@ -6,7 +6,6 @@ use std::time::Duration;
 use quinn::crypto::rustls::{NoInitialCipherSuite, QuicClientConfig, QuicServerConfig};
 use quinn::{
     ClientConfig, IdleTimeout, NoneTokenStore, ServerConfig, TransportConfig, ValidationTokenConfig,
-    congestion,
 };
 use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -15,6 +14,8 @@ use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime
 use rustls::server::NoServerSessionStorage;
 use rustls::version::TLS13;
 use rustls::{DigitallySignedStruct, SignatureScheme};
+
+use super::congestion::Congestion;
 
 /// The one protocol that both sides name.
 const PROTOCOL: &[u8] = b"farhold";
@@ -81,7 +82,7 @@ fn transport(streams: u32) -> Result<TransportConfig, ConfigError> {
         .send_window(SEND_WINDOW)
         .keep_alive_interval(Some(KEEP_ALIVE))
         .max_idle_timeout(Some(IdleTimeout::try_from(IDLE)?))
-        .congestion_controller_factory(Arc::new(congestion::BbrConfig::default()));
+        .congestion_controller_factory(Arc::new(Congestion));
     Ok(config)
 }
 
