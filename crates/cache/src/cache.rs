@@ -1,14 +1,17 @@
 //! The cache as others see it.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 use zeroize::Zeroizing;
 
+use crate::FETCH_BYTES;
 use crate::counters::Counters;
 use crate::fetch::SIZE_MOST;
 use crate::key::ContentKey;
@@ -16,7 +19,7 @@ use crate::reader::Reader;
 use crate::seal::Seal;
 use crate::shared::{Shared, Version};
 use crate::source::BlockSource;
-use crate::store::{Disk, Files, Scope, Store, ranges};
+use crate::store::{Disk, Files, PinError, Scope, Store};
 
 /// The part of the memory that blocks waiting to be written may take.
 const QUEUE_FRACTION: u64 = 4;
@@ -77,13 +80,37 @@ pub struct Stats {
     pub evictions: u64,
 }
 
-/// Which blocks of a content the cache has. Ranges of block numbers, in order, apart from each other.
+/// Where the cache has a block of a content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BlockState {
+    /// On disk, or about to be written there.
+    Stored,
+    /// In memory only.
+    Memory,
+    /// Asked for because somebody waits for it or it is to be kept, or being loaded.
+    InFlight,
+    /// Asked for because somebody will probably read it.
+    ReadAhead,
+}
+
+/// Which blocks of a content the cache has. What is in none of the runs is absent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Blocks {
-    /// On disk or in memory.
-    pub cached: Vec<Range<u64>>,
-    /// Asked for and not yet there.
-    pub in_flight: Vec<Range<u64>>,
+    /// Block numbers in order, each once; neighbours in the same state are one run.
+    pub runs: Vec<(Range<u64>, BlockState)>,
+}
+
+impl Blocks {
+    /// How many blocks are on disk or in memory.
+    pub fn cached(&self) -> u64 {
+        let cached = |state| matches!(state, BlockState::Stored | BlockState::Memory);
+        self.runs.iter().filter(|(_, state)| cached(*state)).map(|(run, _)| run.end - run.start).sum()
+    }
+
+    /// Whether anything is on its way.
+    pub fn is_fetching(&self) -> bool {
+        self.runs.iter().any(|(_, state)| matches!(state, BlockState::InFlight | BlockState::ReadAhead))
+    }
 }
 
 /// Blocks on disk and in memory, filled from [`BlockSource`]s. Clones are the same cache.
@@ -123,7 +150,7 @@ impl Cache {
         Reader::new(Arc::clone(&self.shared), Version { key, size: size.min(SIZE_MOST) }, source)
     }
 
-    /// Forgets everything. Open readers go on; what they read is fetched anew. Like all that removes files, it returns
+    /// Forgets everything that is not pinned. Open readers go on; what they read is fetched anew. Like all that removes files, it returns
     /// after 10 s at the latest: what a slow disk has not done by then, it does later.
     pub async fn drop_all(&self) {
         self.forget(Scope::All).await;
@@ -145,8 +172,35 @@ impl Cache {
     }
 
     /// Changes the limit of disk use; returns when it holds, or when its disk took 10 s for that.
-    pub async fn set_limit(&self, limit: u64) {
-        self.shared.store.set_limit(limit).await;
+    ///
+    /// # Errors
+    /// [`PinError`]: what is pinned needs more. The limit stays as it was.
+    pub async fn set_limit(&self, limit: u64) -> Result<(), PinError> {
+        self.shared.store.set_limit(limit).await
+    }
+
+    /// What there is and will be of the version `key`, which has `size` bytes, is neither evicted nor dropped until it
+    /// is unpinned. A pin is not remembered over a restart. Pinning again changes nothing.
+    ///
+    /// # Errors
+    /// [`PinError`]: all that is pinned would need more than the limit. Then it is not pinned.
+    pub fn pin(&self, key: ContentKey, size: u64) -> Result<(), PinError> {
+        self.shared.store.pin(key, size)
+    }
+
+    /// The opposite of [`pin`](Self::pin): from now on it goes like any other content.
+    pub fn unpin(&self, key: ContentKey) {
+        self.shared.store.unpin(&key);
+    }
+
+    /// Keeps a whole content of which all bytes are at hand. True if it is a content's whole and not larger than a
+    /// fetch ([`FETCH_BYTES`](crate::FETCH_BYTES)).
+    pub fn insert(&self, key: ContentKey, size: u64, bytes: &Bytes) -> bool {
+        if bytes.len() as u64 != size || size > FETCH_BYTES {
+            return false;
+        }
+        self.shared.insert(Version { key, size }, bytes);
+        true
     }
 
     /// Counters and sizes.
@@ -167,9 +221,16 @@ impl Cache {
 
     /// Which blocks of `key` are here.
     pub fn blocks(&self, key: ContentKey) -> Blocks {
-        let (mut cached, in_flight) = self.shared.indexes(&key);
-        cached.extend(self.shared.store.indexes(&key));
-        Blocks { cached: sorted_ranges(cached), in_flight: sorted_ranges(in_flight) }
+        let mut states: BTreeMap<u64, BlockState> = self.shared.indexes(&key).into_iter().collect();
+        states.extend(self.shared.store.indexes(&key).into_iter().map(|index| (index, BlockState::Stored)));
+        let mut runs: Vec<(Range<u64>, BlockState)> = Vec::new();
+        for (index, state) in states {
+            match runs.last_mut() {
+                Some((run, former)) if run.end == index && *former == state => run.end += 1,
+                Some(_) | None => runs.push((index..index + 1, state)),
+            }
+        }
+        Blocks { runs }
     }
 
     /// Ends every fetch, writes what is queued (for at most 5 s) and stops. Reads fail from now on.
@@ -179,10 +240,4 @@ impl Cache {
             tracing::warn!("the cache's disk does not end what it began");
         }
     }
-}
-
-fn sorted_ranges(mut numbers: Vec<u64>) -> Vec<Range<u64>> {
-    numbers.sort_unstable();
-    numbers.dedup();
-    ranges(numbers)
 }

@@ -11,6 +11,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::cache::BlockState;
 use crate::key::{BLOCK_BYTES, BlockId, ContentKey, block_length};
 use crate::reader::ReadError;
 
@@ -26,6 +27,8 @@ pub(crate) enum Carrier {
     Demand,
     /// From the source, in case. If it fails, a read that needs it asks for itself.
     ReadAhead,
+    /// From the source, to be kept. If it fails, a read that needs it asks for itself.
+    Bulk,
 }
 
 /// How far a flight is.
@@ -225,6 +228,10 @@ impl Flights {
         Some(promised)
     }
 
+    pub(crate) fn is_bulk(&self, number: FlightId) -> bool {
+        self.flights.get(&number).is_some_and(|flight| flight.carrier == Carrier::Bulk)
+    }
+
     /// Whether a flight has nothing more to bring: it ended, was cut, or was cut short.
     pub(crate) fn is_over(&self, number: FlightId) -> bool {
         self.flights.get(&number).is_none_or(|flight| flight.current >= flight.blocks.end)
@@ -270,8 +277,14 @@ impl Flights {
     }
 
     /// The blocks of `key` that are on their way.
-    pub(crate) fn indexes(&self, key: &ContentKey) -> impl Iterator<Item = u64> {
-        self.by_block.keys().filter(move |id| id.key == *key).map(|id| id.index)
+    pub(crate) fn indexes(&self, key: &ContentKey) -> impl Iterator<Item = (u64, BlockState)> {
+        self.by_block.iter().filter(move |(id, _)| id.key == *key).map(|(id, number)| {
+            let ahead = self
+                .flights
+                .get(number)
+                .is_some_and(|flight| flight.carrier == Carrier::ReadAhead && !flight.raised.is_cancelled());
+            (id.index, if ahead { BlockState::ReadAhead } else { BlockState::InFlight })
+        })
     }
 
     fn bringing(&self, id: &BlockId) -> Option<&Flight> {

@@ -8,6 +8,7 @@
 mod cache;
 mod counters;
 mod fetch;
+mod fill;
 mod flights;
 mod key;
 mod memory;
@@ -21,10 +22,12 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-pub use cache::{Blocks, Cache, CacheConfig, Stats};
+pub use cache::{BlockState, Blocks, Cache, CacheConfig, Stats};
+pub use fill::FillError;
 pub use key::{BLOCK_BYTES, ContentKey};
 pub use reader::{ReadError, ReadReply, Reader};
 pub use source::{BlockSource, FetchError, Fetched, Urgency};
+pub use store::PinError;
 
 /// Most bytes that one fetch asks for.
 pub const FETCH_BYTES: u64 = 4 << 20;

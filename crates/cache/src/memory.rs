@@ -111,6 +111,11 @@ impl Memory {
         self.blocks.get(id).is_some_and(|held| held.block.len() as u64 == length)
     }
 
+    /// The block, which does not count as used.
+    pub(crate) fn peek(&self, id: &BlockId, length: u64) -> Option<Bytes> {
+        self.blocks.get(id).map(|held| held.block.clone()).filter(|block| block.len() as u64 == length)
+    }
+
     /// The block. It counts as read if that was `finished` by this.
     pub(crate) fn get(&mut self, id: &BlockId, finished: bool, now: Instant) -> Option<Bytes> {
         let held = self.blocks.get_mut(id)?;

@@ -72,6 +72,10 @@ impl Reader {
         Self { shared, asker: Asker { number, version, source } }
     }
 
+    pub(crate) fn asker(&self) -> &Asker {
+        &self.asker
+    }
+
     /// The version that this reader reads.
     pub fn key(&self) -> ContentKey {
         self.asker.version.key
@@ -109,7 +113,7 @@ impl Reader {
             return Ok(Outcome::Read(Bytes::new()));
         }
         let mut deadline = Instant::now() + self.shared.no_progress;
-        self.shared.store.listed(version.key).await;
+        self.shared.store.listed(version.key, version.size).await;
         let blocks = blocks_of(&bytes);
         let (hits, misses) = self.shared.begin_read(&self.asker, version, bytes.clone())?;
         self.shared.counters.hits.add(hits);

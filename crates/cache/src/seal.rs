@@ -15,8 +15,10 @@ use zeroize::Zeroizing;
 
 use crate::key::{BlockId, ContentKey};
 
-/// Bytes of a file beside its block.
-pub(crate) const OVERHEAD: u64 = 32;
+/// Bytes of a sealed block beside the block.
+pub(crate) const SEAL_BYTES: usize = BODY + TAG;
+/// The same, for sums of sizes on disk.
+pub(crate) const OVERHEAD: u64 = SEAL_BYTES as u64;
 
 /// "FHB" and the version of the format.
 const MAGIC: [u8; 4] = *b"FHB\x01";

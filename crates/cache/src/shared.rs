@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::FETCH_BYTES;
+use crate::cache::BlockState;
 use crate::counters::Counters;
 use crate::fetch::Fetch;
 use crate::flights::{Arrival, Carrier, Departure, FlightId, Flights, Progress};
@@ -22,6 +23,8 @@ use crate::read_ahead::{Decision, REQUEST_BYTES, ReadAhead};
 use crate::reader::ReadError;
 use crate::source::{BlockSource, Urgency};
 use crate::store::{Scope, Store, ranges};
+
+mod keep;
 
 /// A version of a content and its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +51,17 @@ pub(crate) enum Located {
     Here(Bytes),
     Coming(Carrier, watch::Receiver<Progress>),
     Absent,
+}
+
+/// What the source is asked for.
+#[derive(Debug, Clone, Copy)]
+enum Errand {
+    /// A read, which needs the blocks up to this one.
+    Demand { until: u64 },
+    /// What will probably be read.
+    ReadAhead,
+    /// What is to be kept.
+    Keep,
 }
 
 struct State {
@@ -123,10 +137,12 @@ impl Shared {
         self.state().memory.forget(|key| scope.holds(key));
     }
 
-    /// The blocks of `key` in memory, and those on their way; in no order.
-    pub(crate) fn indexes(&self, key: &ContentKey) -> (Vec<u64>, Vec<u64>) {
+    /// The blocks of `key` on their way and then those in memory; in no order.
+    pub(crate) fn indexes(&self, key: &ContentKey) -> Vec<(u64, BlockState)> {
         let state = self.state();
-        (state.memory.indexes(key).collect(), state.flights.indexes(key).collect())
+        let mut indexes: Vec<_> = state.flights.indexes(key).collect();
+        indexes.extend(state.memory.indexes(key).map(|index| (index, BlockState::Memory)));
+        indexes
     }
 
     /// Bytes of blocks in memory and on their way to it.
@@ -251,6 +267,9 @@ impl Shared {
             if let Some(promised) = promised {
                 state.memory.release(promised);
                 state.memory.insert(id, block.clone(), Instant::now());
+                if state.flights.is_bulk(flight) {
+                    state.memory.demote(&id);
+                }
             }
             (promised.is_some(), state.flights.is_over(flight))
         };
@@ -305,7 +324,7 @@ impl Shared {
             missing.extend(more.take_while(|i| !state.has(version, *i) && !self.is_stored(version, *i)));
         }
         for run in ranges(missing) {
-            self.fetch(state, asker, version, run, Some(needed.end), Claim::Always);
+            self.fetch(state, asker, version, run, Errand::Demand { until: needed.end }, Claim::Always);
         }
         Ok((needed.end - needed.start - misses, misses))
     }
@@ -334,7 +353,7 @@ impl Shared {
                 }
             }
             for run in ranges(missing) {
-                if !self.fetch(state, asker, version, run, None, claim) {
+                if !self.fetch(state, asker, version, run, Errand::ReadAhead, claim) {
                     return at;
                 }
             }
@@ -343,20 +362,20 @@ impl Shared {
         at
     }
 
-    /// Asks the source for blocks: for a read, if it is known until where that needs them, or in case. False if
-    /// memory does not allow it.
+    /// Asks the source for blocks. False if memory does not allow it.
     fn fetch(
         self: &Arc<Self>,
         state: &mut State,
         asker: &Asker,
         version: Version,
         blocks: Range<u64>,
-        demanded_until: Option<u64>,
+        errand: Errand,
         claim: Claim,
     ) -> bool {
-        let (carrier, urgency) = match demanded_until {
-            Some(_) => (Carrier::Demand, Urgency::Demand),
-            None => (Carrier::ReadAhead, Urgency::ReadAhead),
+        let (carrier, urgency, demanded) = match errand {
+            Errand::Demand { until } => (Carrier::Demand, Urgency::Demand, until),
+            Errand::ReadAhead => (Carrier::ReadAhead, Urgency::ReadAhead, 0),
+            Errand::Keep => (Carrier::Bulk, Urgency::Bulk, 0),
         };
         let most = FETCH_BYTES / BLOCK_BYTES;
         let mut start = blocks.start;
@@ -368,7 +387,7 @@ impl Shared {
             if !state.memory.reserve(length, claim, Instant::now()) {
                 return false;
             }
-            let demanded_until = demanded_until.unwrap_or(0).min(run.end);
+            let demanded_until = demanded.min(run.end);
             let cut = self.stop.child_token();
             let raised = CancellationToken::new();
             let flight = state.flights.begin(Departure {

@@ -8,6 +8,7 @@
 //! loads with a bound on their number and time. A disk that hangs is left alone for a while.
 
 mod disk;
+mod holes;
 mod index;
 mod worker;
 
@@ -26,10 +27,14 @@ use crate::key::{BlockId, ContentKey};
 use crate::seal::Seal;
 
 pub(crate) use disk::{Disk, Files};
+pub use index::PinError;
 pub(crate) use index::{Scope, ranges};
 use worker::Worker;
 #[cfg(test)]
-pub(crate) use {disk::Space, index::Found};
+pub(crate) use {
+    disk::Space,
+    index::{Found, Geometry},
+};
 
 /// Loads and listings at once: a disk that hangs takes no more threads than that, and one for writing.
 const LOADS: usize = 4;
@@ -84,7 +89,7 @@ impl Store {
     }
 
     /// Returns when it is known what lies on disk of `key`, or is not going to be known soon.
-    pub(crate) async fn listed(&self, key: ContentKey) {
+    pub(crate) async fn listed(&self, key: ContentKey, size: u64) {
         if self.worker.index().is_listed(&key) || self.is_suspended() {
             return;
         }
@@ -92,7 +97,7 @@ impl Store {
             let Ok(permit) = Arc::clone(&self.loads).acquire_owned().await else { return };
             let worker = Arc::clone(&self.worker);
             let listed = spawn_blocking(move || {
-                worker.list(&key);
+                worker.list(&key, size);
                 drop(permit);
             });
             // Should it panic, the read goes on without what was not found.
@@ -114,6 +119,7 @@ impl Store {
         if let Some(block) = self.queued.get(&id, length) {
             return Some(block);
         }
+        let length = usize::try_from(length).ok()?;
         let loading = async {
             let permit = Arc::clone(&self.loads).acquire_owned().await.ok()?;
             let worker = Arc::clone(&self.worker);
@@ -150,6 +156,16 @@ impl Store {
         }
     }
 
+    /// Returns when what is queued now is written, or refused; or after 10 s.
+    pub(crate) async fn flush(&self) {
+        self.command(Command::Shrink).await;
+    }
+
+    /// Whether the queue has room for half of what it may hold.
+    pub(crate) fn has_room(&self) -> bool {
+        lock(&self.queued.state).bytes <= self.queued.limit / 2
+    }
+
     /// Removes what there is within `scope`. What that has not done within 10 s it does later.
     pub(crate) async fn forget(&self, scope: Scope) {
         self.queued.forget(scope);
@@ -157,10 +173,20 @@ impl Store {
     }
 
     /// Changes the limit for everything that is written from now on, and removes what is over it. What that has not
-    /// done within 10 s it does later.
-    pub(crate) async fn set_limit(&self, limit: u64) {
-        self.worker.index().set_limit(limit);
+    /// done within 10 s it does later. Fails if more is pinned.
+    pub(crate) async fn set_limit(&self, limit: u64) -> Result<(), PinError> {
+        self.worker.index().set_limit(limit)?;
         self.command(Command::Shrink).await;
+        Ok(())
+    }
+
+    /// The blocks of `key`, a content of `size` bytes, stay from now on.
+    pub(crate) fn pin(&self, key: ContentKey, size: u64) -> Result<(), PinError> {
+        self.worker.index().pin(key, size)
+    }
+
+    pub(crate) fn unpin(&self, key: &ContentKey) {
+        self.worker.index().unpin(key);
     }
 
     /// A reader of `key` begins.

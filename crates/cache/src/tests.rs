@@ -1,11 +1,11 @@
 //! The cache as a whole, against a source in memory and disks that fail.
 
 mod ahead;
-mod disk;
-mod files;
+pub(crate) mod disk;
+pub(crate) mod files;
 mod random;
 mod reading;
-mod source;
+pub(crate) mod source;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use std::time::Duration;
 use crate::tests::source::TestSource;
 use crate::{BLOCK_BYTES, Cache, CacheConfig, ContentKey, ReadError, Reader};
 
-const B: u64 = BLOCK_BYTES;
-const MIB: u64 = 1 << 20;
+pub(crate) const B: u64 = BLOCK_BYTES;
+pub(crate) const MIB: u64 = 1 << 20;
 
-fn key(entry: u8, counter: u64) -> ContentKey {
+pub(crate) fn key(entry: u8, counter: u64) -> ContentKey {
     ContentKey { contact: [1; 16], entry: [entry; 16], epoch: 1, counter }
 }
 
@@ -25,7 +25,7 @@ fn config(dir: &tempfile::TempDir) -> CacheConfig {
 }
 
 /// A reader of the newest version that the source has of `entry`.
-fn reader(cache: &Cache, source: &Arc<TestSource>, entry: u8) -> Reader {
+pub(crate) fn reader(cache: &Cache, source: &Arc<TestSource>, entry: u8) -> Reader {
     let (key, size) = source.newest(entry);
     cache.reader(key, size, Arc::clone(source) as _)
 }
@@ -40,7 +40,7 @@ async fn check(reader: &Reader, offset: u64, len: u32) -> Result<ContentKey, Rea
 }
 
 /// Reads all of it in pieces of `step`.
-async fn check_all(reader: &Reader, step: u32) {
+pub(crate) async fn check_all(reader: &Reader, step: u32) {
     let mut at = 0;
     while at <= reader.size() {
         assert_eq!(check(reader, at, step).await, Ok(reader.key()), "at {at}");
@@ -49,10 +49,10 @@ async fn check_all(reader: &Reader, step: u32) {
 }
 
 /// Waits until nothing is queued for the disk any more.
-async fn written(cache: &Cache) {
+pub(crate) async fn written(cache: &Cache) {
     // Commands are done in their order.
     let limit = cache.stats().limit;
-    cache.set_limit(limit).await;
+    cache.set_limit(limit).await.unwrap();
 }
 
 async fn settle() {

@@ -64,10 +64,10 @@ async fn a_stream_larger_than_the_disk_goes_through_and_leaves_room() {
         least = least.min(fs4::available_space(&tmpfs.0).unwrap());
         if start % (1 << 20) == 0 {
             // Keeps the queue short, so that everything is tried.
-            cache.set_limit(1 << 40).await;
+            cache.set_limit(1 << 40).await.unwrap();
         }
     }
-    cache.set_limit(1 << 40).await;
+    cache.set_limit(1 << 40).await.unwrap();
     let stats = cache.stats();
     assert!(least >= DISK / 50, "{least} bytes were left");
     assert!(stats.used > DISK * 8 / 10, "{stats:?}");

@@ -222,12 +222,13 @@ impl Controller {
     }
 
     async fn limit_cache(&mut self, bytes: u64) -> Result<(), EngineError> {
+        // First, since it can refuse.
+        self.storage.cache.set_limit(bytes).await?;
         let mut settings = self.settings.clone();
         settings.cache_limit = bytes;
         let (path, saved) = (self.layout.settings(), settings.clone());
         blocking(move || saved.save(&path)).await?;
         self.settings = settings;
-        self.storage.cache.set_limit(bytes).await;
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use farhold_cache::PinError;
 use farhold_catalog::{CatalogError, ShareError};
 use farhold_mount::MountError;
 use farhold_net::NetError;
@@ -150,6 +151,9 @@ pub enum EngineError {
         /// Smallest allowed, in bytes.
         least: u64,
     },
+    /// More is pinned, or would be, than the cache may hold.
+    #[error("{0}; unpin something, or raise the limit: farhold limit SIZE")]
+    Pinned(#[from] PinError),
     /// Nothing there in the drive.
     #[error("there is no {path} in the drive")]
     NoSuchPath {
@@ -181,6 +185,7 @@ impl EngineError {
             Self::Mount(error) => mount(error),
             Self::Drive { source, .. } => drive(*source),
             Self::Share { source, .. } => share(source),
+            Self::Pinned(_) => ErrorClass::Refused,
             Self::NoRelay => ErrorClass::NotConnected,
             Self::ConnectTimedOut { .. } => ErrorClass::TimedOut,
             Self::NoSuchPath { .. } | Self::NoSuchFile { .. } | Self::NoContacts => ErrorClass::NotFound,

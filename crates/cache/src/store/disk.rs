@@ -1,17 +1,31 @@
-//! The files of blocks: `<dir>/blocks/<contact>/<entry>/<epoch>-<counter>/<index>`, ids and versions as
-//! hexadecimal digits.
+//! The files: `<dir>/segments-<slots>/<contact>/<entry>-<epoch>-<counter>-<segment>`, ids and versions as hexadecimal
+//! digits.
 //!
-//! A file is written in place and not synced. What a crash leaves of it does not open and is fetched anew, so
-//! nothing here needs an order of writes. Files whose names are not of this form are left alone.
+//! A segment has a fixed number of *slots*, one for each of its blocks, at multiples of the same distance. A slot whose
+//! block is not there is a hole, so a segment takes up what its blocks do. Where holes cannot be made, segments have one
+//! slot.
+//!
+//! A slot is written in place and not synced. What a crash leaves of it does not open and is fetched anew, so nothing
+//! here needs an order of writes. Files whose names are not of this form are left alone.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::key::{BLOCK_BYTES, BlockId, ContentKey, hex};
 use crate::seal::OVERHEAD;
-use crate::store::index::Found;
+use crate::store::holes;
+use crate::store::index::{Found, Geometry};
+
+/// Blocks of a segment where holes can be made: 16 MiB, so that creating files costs nothing beside filling them.
+const SLOTS: u64 = 64;
+/// The least distance of slots, a page: holes are made of whole pages.
+const PAGE: u64 = 4096;
+/// The folders of former formats.
+const FORMER: [&str; 1] = ["blocks"];
 
 /// Room on a file system, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,26 +33,26 @@ pub(crate) struct Space {
     pub(crate) total: u64,
     /// For this user.
     pub(crate) free: u64,
-    /// Unit of allocation.
-    pub(crate) unit: u64,
 }
 
 /// What the store needs of a disk. Every call blocks.
 pub(crate) trait Files: Send + Sync + 'static {
-    /// Makes the folder, if there is none.
-    fn prepare(&self) -> io::Result<()>;
-    /// The file of a block, which should be `length` bytes long; at most one byte more is read.
-    fn read(&self, id: &BlockId, length: u64) -> io::Result<Vec<u8>>;
-    /// Writes the file of a block, in place of any former one.
-    fn write(&self, id: &BlockId, file: &[u8]) -> io::Result<()>;
-    /// Removes the file of a block, and with the last one its folders. A missing file is no error.
-    fn remove(&self, id: &BlockId, last: bool) -> io::Result<()>;
-    /// Sets the file's modification time to now.
+    /// Makes the folder, if there is none. Comes before all others.
+    fn prepare(&self) -> io::Result<Geometry>;
+    /// Removes what former formats left.
+    fn tidy(&self) -> io::Result<()>;
+    /// The first `length` bytes of a block's slot.
+    fn read(&self, id: &BlockId, length: usize) -> io::Result<Vec<u8>>;
+    /// Fills the slot of a block, which is free.
+    fn write(&self, id: &BlockId, slot: &[u8]) -> io::Result<()>;
+    /// Frees the slot of a block, or all of its segment. A missing file is no error.
+    fn remove(&self, id: &BlockId, segment: bool) -> io::Result<()>;
+    /// Sets the modification time of a block's segment to now.
     fn refresh(&self, id: &BlockId) -> io::Result<()>;
-    /// Every content that has a folder.
-    fn contents(&self) -> io::Result<Vec<ContentKey>>;
-    /// The files of `key`; those of an impossible length are removed.
-    fn blocks(&self, key: &ContentKey) -> io::Result<Vec<Found>>;
+    /// Every content that has segments, and their numbers.
+    fn contents(&self) -> io::Result<BTreeMap<ContentKey, Vec<u64>>>;
+    /// The blocks in a segment; it is removed if there are none.
+    fn blocks(&self, key: &ContentKey, segment: u64) -> io::Result<Vec<Found>>;
     /// Room where the files are.
     fn space(&self) -> io::Result<Space>;
 }
@@ -47,206 +61,205 @@ pub(crate) trait Files: Send + Sync + 'static {
 #[derive(Debug)]
 pub(crate) struct Disk {
     dir: PathBuf,
+    layout: OnceLock<Layout>,
+}
+
+/// How the files lie, which depends on the file system.
+#[derive(Debug)]
+struct Layout {
     root: PathBuf,
+    slots: u64,
+    /// From one slot to the next, in bytes.
+    stride: u64,
 }
 
 impl Disk {
     pub(crate) fn new(dir: PathBuf) -> Self {
-        let root = dir.join("blocks");
-        Self { dir, root }
+        Self { dir, layout: OnceLock::new() }
     }
 
-    fn folder(&self, key: &ContentKey) -> PathBuf {
-        let mut path = self.root.join(hex(&key.contact));
-        path.push(hex(&key.entry));
-        path.push(format!("{:016x}-{:016x}", key.epoch, key.counter));
+    fn layout(&self) -> io::Result<&Layout> {
+        self.layout.get().ok_or_else(|| io::Error::other("the folder could not be prepared"))
+    }
+
+    fn open(&self, id: &BlockId, options: &fs::OpenOptions) -> io::Result<(File, u64)> {
+        let layout = self.layout()?;
+        let file = options.open(layout.path(&id.key, id.index / layout.slots))?;
+        Ok((file, id.index % layout.slots * layout.stride))
+    }
+}
+
+impl Layout {
+    fn folder(&self, contact: &[u8; 16]) -> PathBuf {
+        self.root.join(hex(contact))
+    }
+
+    fn path(&self, key: &ContentKey, segment: u64) -> PathBuf {
+        let mut path = self.folder(&key.contact);
+        path.push(format!("{}-{:016x}-{:016x}-{segment}", hex(&key.entry), key.epoch, key.counter));
         path
-    }
-
-    fn path(&self, id: &BlockId) -> PathBuf {
-        self.folder(&id.key).join(id.index.to_string())
     }
 }
 
 impl Files for Disk {
-    fn prepare(&self) -> io::Result<()> {
-        fs::create_dir_all(&self.root)
+    fn prepare(&self) -> io::Result<Geometry> {
+        fs::create_dir_all(&self.dir)?;
+        let unit = fs4::statvfs(&self.dir)?.allocation_granularity().max(1);
+        let slots = if holes::can_be_made(&self.dir, unit.max(PAGE))? { SLOTS } else { 1 };
+        let root = self.dir.join(format!("segments-{slots}"));
+        fs::create_dir_all(&root)?;
+        let stride = (BLOCK_BYTES + OVERHEAD).next_multiple_of(unit.max(PAGE));
+        self.layout.get_or_init(|| Layout { root, slots, stride });
+        Ok(Geometry { unit, slots })
     }
 
-    fn read(&self, id: &BlockId, length: u64) -> io::Result<Vec<u8>> {
-        let capacity = usize::try_from(length + 1).map_err(io::Error::other)?;
-        let mut file = Vec::with_capacity(capacity);
-        File::open(self.path(id))?.take(length + 1).read_to_end(&mut file)?;
-        Ok(file)
-    }
-
-    fn write(&self, id: &BlockId, file: &[u8]) -> io::Result<()> {
-        let path = self.path(id);
-        let mut target = match File::create(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                fs::create_dir_all(self.folder(&id.key))?;
-                File::create(&path)?
-            }
-            created => created?,
-        };
-        target.write_all(file)
-    }
-
-    fn remove(&self, id: &BlockId, last: bool) -> io::Result<()> {
-        match fs::remove_file(self.path(id)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
-        if last {
-            // A folder that still holds something refuses, and stays.
-            let folder = self.folder(&id.key);
-            for empty in folder.ancestors().take(3) {
-                if fs::remove_dir(empty).is_err() {
-                    break;
-                }
+    fn tidy(&self) -> io::Result<()> {
+        let layout = self.layout()?;
+        let others = [SLOTS, 1].into_iter().filter(|slots| *slots != layout.slots);
+        let others = others.map(|slots| format!("segments-{slots}"));
+        for former in FORMER.into_iter().map(str::to_owned).chain(others) {
+            match fs::remove_dir_all(self.dir.join(former)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                Ok(()) | Err(_) => {}
             }
         }
         Ok(())
     }
 
-    fn refresh(&self, id: &BlockId) -> io::Result<()> {
-        File::options().write(true).open(self.path(id))?.set_modified(SystemTime::now())
+    fn read(&self, id: &BlockId, length: usize) -> io::Result<Vec<u8>> {
+        let (mut file, offset) = self.open(id, File::options().read(true))?;
+        file.seek(SeekFrom::Start(offset))?;
+        let mut slot = vec![0; length];
+        file.read_exact(&mut slot)?;
+        Ok(slot)
     }
 
-    fn contents(&self) -> io::Result<Vec<ContentKey>> {
-        let mut contents = Vec::new();
-        for contact in folders(&self.root)? {
-            let Some(contact_id) = parse_id(&contact) else { continue };
-            for entry in folders(&contact)? {
-                let Some(entry_id) = parse_id(&entry) else { continue };
-                for version in folders(&entry)? {
-                    let Some((epoch, counter)) = parse_version(&version) else { continue };
-                    contents.push(ContentKey { contact: contact_id, entry: entry_id, epoch, counter });
-                }
+    fn write(&self, id: &BlockId, slot: &[u8]) -> io::Result<()> {
+        let mut options = File::options();
+        options.write(true).create(true).truncate(false);
+        let (mut file, offset) = match self.open(id, &options) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(self.layout()?.folder(&id.key.contact))?;
+                self.open(id, &options)?
+            }
+            opened => opened?,
+        };
+        file.seek(SeekFrom::Start(offset))?;
+        file.write_all(slot)
+    }
+
+    fn remove(&self, id: &BlockId, segment: bool) -> io::Result<()> {
+        let layout = self.layout()?;
+        let result = if segment {
+            fs::remove_file(layout.path(&id.key, id.index / layout.slots))
+        } else {
+            let opened = self.open(id, File::options().read(true).write(true));
+            opened.and_then(|(file, offset)| {
+                // A hole is no use of what is left.
+                let modified = file.metadata()?.modified()?;
+                holes::make(&file, offset..offset + layout.stride)?;
+                file.set_modified(modified)
+            })
+        };
+        match result {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        if segment {
+            // A folder that still holds something refuses, and stays.
+            fs::remove_dir(layout.folder(&id.key.contact)).ok();
+        }
+        Ok(())
+    }
+
+    fn refresh(&self, id: &BlockId) -> io::Result<()> {
+        let (file, _) = self.open(id, File::options().write(true))?;
+        file.set_modified(SystemTime::now())
+    }
+
+    fn contents(&self) -> io::Result<BTreeMap<ContentKey, Vec<u64>>> {
+        let mut contents: BTreeMap<ContentKey, Vec<u64>> = BTreeMap::new();
+        for entry in fs::read_dir(&self.layout()?.root)? {
+            let folder = entry?.path();
+            let Some(contact) = folder.file_name().and_then(|name| parse_id(name.to_str()?)) else {
+                continue;
+            };
+            let Some(segments) = list(&folder)? else { continue };
+            for segment in segments {
+                let Some((key, number)) = parse_segment(contact, &segment?.file_name()) else { continue };
+                contents.entry(key).or_default().push(number);
             }
         }
         Ok(contents)
     }
 
-    fn blocks(&self, key: &ContentKey) -> io::Result<Vec<Found>> {
-        let entries = match fs::read_dir(self.folder(key)) {
+    fn blocks(&self, key: &ContentKey, segment: u64) -> io::Result<Vec<Found>> {
+        let layout = self.layout()?;
+        let file = match File::open(layout.path(key, segment)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries?,
+            opened => opened?,
         };
-        let mut found = Vec::new();
-        for entry in entries {
-            let entry = entry?;
-            let Some(index) = entry.file_name().to_str().and_then(parse_index) else { continue };
-            let metadata = match entry.metadata() {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                metadata => metadata?,
-            };
-            if !metadata.is_file() {
-                continue;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Ok(Vec::new());
+        }
+        let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let modified = modified.map_or(0, |time| time.as_secs());
+        let mut found: Vec<Found> = Vec::new();
+        for data in holes::data(&file, metadata.len())? {
+            for slot in data.start / layout.stride..data.end.div_ceil(layout.stride).min(layout.slots) {
+                let index = segment * layout.slots + slot;
+                // Only the last slot may be shorter than a block. A length that is wrong is found out when it is read.
+                let length =
+                    (metadata.len() - slot * layout.stride).saturating_sub(OVERHEAD).min(BLOCK_BYTES);
+                let Ok(length) = u32::try_from(length) else { continue };
+                if length > 0 && found.last().is_none_or(|last| last.index < index) {
+                    found.push(Found { index, length, modified });
+                }
             }
-            let length =
-                metadata.len().checked_sub(OVERHEAD).filter(|length| (1..=BLOCK_BYTES).contains(length));
-            let Some(length) = length.and_then(|length| u32::try_from(length).ok()) else {
-                self.remove(&BlockId { key: *key, index }, false)?;
-                continue;
-            };
-            let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-            found.push(Found { index, length, modified: modified.map_or(0, |time| time.as_secs()) });
+        }
+        if found.is_empty() {
+            fs::remove_file(layout.path(key, segment))?;
         }
         Ok(found)
     }
 
     fn space(&self) -> io::Result<Space> {
         let space = fs4::statvfs(&self.dir)?;
-        Ok(Space {
-            total: space.total_space(),
-            free: space.available_space(),
-            unit: space.allocation_granularity(),
-        })
+        Ok(Space { total: space.total_space(), free: space.available_space() })
     }
 }
 
-/// The folders in `path`; none if it has gone meanwhile.
-fn folders(path: &Path) -> io::Result<Vec<PathBuf>> {
-    let entries = match fs::read_dir(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
-    };
-    let mut folders = Vec::new();
-    for entry in entries {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            folders.push(entry.path());
+/// What a folder holds; nothing if it is none, or is gone meanwhile.
+fn list(folder: &Path) -> io::Result<Option<fs::ReadDir>> {
+    match fs::read_dir(folder) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(None)
         }
+        entries => entries.map(Some),
     }
-    Ok(folders)
 }
 
-fn name(path: &Path) -> Option<&str> {
-    path.file_name()?.to_str()
-}
-
-fn parse_id(path: &Path) -> Option<[u8; 16]> {
-    let name = name(path)?;
+fn parse_id(name: &str) -> Option<[u8; 16]> {
     let id = u128::from_str_radix(name, 16).ok()?.to_be_bytes();
     (hex(&id) == name).then_some(id)
 }
 
-fn parse_version(path: &Path) -> Option<(u64, u64)> {
-    let name = name(path)?;
-    let (epoch, counter) = name.split_once('-')?;
-    let epoch = u64::from_str_radix(epoch, 16).ok()?;
-    let counter = u64::from_str_radix(counter, 16).ok()?;
-    (format!("{epoch:016x}-{counter:016x}") == name).then_some((epoch, counter))
+fn parse_segment(contact: [u8; 16], name: &std::ffi::OsStr) -> Option<(ContentKey, u64)> {
+    let mut parts = name.to_str()?.split('-');
+    let entry = parse_id(parts.next()?)?;
+    let epoch = parse_number(parts.next()?)?;
+    let counter = parse_number(parts.next()?)?;
+    let segment = parts.next()?;
+    let number: u64 = segment.parse().ok()?;
+    let exact = parts.next().is_none() && number.to_string() == segment;
+    exact.then_some((ContentKey { contact, entry, epoch, counter }, number))
 }
 
-fn parse_index(name: &str) -> Option<u64> {
-    let index: u64 = name.parse().ok()?;
-    (index.to_string() == name).then_some(index)
+fn parse_number(digits: &str) -> Option<u64> {
+    let number = u64::from_str_radix(digits, 16).ok()?;
+    (format!("{number:016x}") == digits).then_some(number)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const KEY: ContentKey = ContentKey { contact: [0xab; 16], entry: [1; 16], epoch: 0x10, counter: 3 };
-
-    #[test]
-    fn lists_what_it_wrote_and_nothing_else() {
-        let dir = tempfile::tempdir().unwrap();
-        let disk = Disk::new(dir.path().into());
-        assert_eq!(disk.contents().unwrap(), []);
-        disk.write(&BlockId { key: KEY, index: 7 }, &[0; 40]).unwrap();
-        disk.write(&BlockId { key: KEY, index: 8 }, &[0; 32]).unwrap();
-        let folder = dir.path().join(
-            "blocks/abababababababababababababababab/01010101010101010101010101010101/\
-             0000000000000010-0000000000000003",
-        );
-        assert_eq!(fs::read(folder.join("7")).unwrap(), [0; 40], "the documented path");
-        fs::write(folder.join("07"), "foreign").unwrap();
-        fs::write(folder.join("notes"), "foreign").unwrap();
-        fs::create_dir(folder.join("9")).unwrap();
-        fs::create_dir_all(dir.path().join("blocks/0123/4567")).unwrap();
-
-        assert_eq!(disk.contents().unwrap(), [KEY]);
-        let found = disk.blocks(&KEY).unwrap();
-        assert_eq!(found.iter().map(|found| (found.index, found.length)).collect::<Vec<_>>(), [(7, 8)]);
-        assert!(!folder.join("8").exists(), "a file too short for a block is removed");
-        assert!(folder.join("07").exists() && folder.join("notes").exists(), "foreign files are left alone");
-    }
-
-    #[test]
-    fn the_last_block_takes_its_folders_along() {
-        let dir = tempfile::tempdir().unwrap();
-        let disk = Disk::new(dir.path().into());
-        let newer = ContentKey { counter: 4, ..KEY };
-        for key in [KEY, newer] {
-            disk.write(&BlockId { key, index: 0 }, &[0; 40]).unwrap();
-        }
-        disk.remove(&BlockId { key: KEY, index: 0 }, true).unwrap();
-        assert_eq!(disk.contents().unwrap(), [newer]);
-        disk.remove(&BlockId { key: newer, index: 0 }, true).unwrap();
-        disk.remove(&BlockId { key: newer, index: 0 }, true).unwrap();
-        assert_eq!(fs::read_dir(dir.path().join("blocks")).unwrap().count(), 0);
-    }
-}
+mod tests;

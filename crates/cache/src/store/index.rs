@@ -1,24 +1,27 @@
 //! What lies on disk, what it costs, and what goes first. A state machine without I/O: the store asks for room,
 //! removes what it is told to, writes, and reports.
 //!
-//! Least recently used blocks go first, those of superseded versions before all others. The order survives a
-//! restart by the files' modification times.
+//! Least recently used blocks go first, those of superseded versions before all others; those of pinned contents never
+//! go. Blocks lie in *segments*, the files. The order survives a restart by the segments' modification times.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use crate::key::{BlockId, ContentKey};
-use crate::seal::OVERHEAD;
+use order::{Orders, Standing};
 
-/// What a file or folder costs beside its content: its name in its folder, generously.
-const NAME_BYTES: u64 = 64;
-/// A block's modification time is set anew by a hit only after so many seconds.
+mod geometry;
+mod order;
+mod pins;
+
+pub(crate) use geometry::Geometry;
+pub use pins::PinError;
+use pins::Pins;
+
+/// A segment's modification time is set anew by a hit only after so many seconds.
 const REFRESH_SECONDS: u64 = 3600;
 /// Uses since the start are younger than any modification time (in seconds) found at the start.
 const LIVE: u64 = 1 << 40;
-
-/// The unit of allocation of most file systems.
-const USUAL_UNIT: u64 = 4096;
 
 /// What a drop concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,13 +41,13 @@ impl Scope {
     }
 }
 
-/// A file found on disk.
+/// A block found on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) index: u64,
-    /// Length of the block.
+    /// Length of the block, as far as can be seen without opening it.
     pub(crate) length: u32,
-    /// Seconds since 1970.
+    /// When its segment was modified, in seconds since 1970.
     pub(crate) modified: u64,
 }
 
@@ -53,7 +56,7 @@ pub(crate) struct Found {
 pub(crate) enum Room {
     /// The block is there already.
     Present,
-    /// These bytes are reserved: report with `commit` or `cancel`.
+    /// Reserved: report with `commit` or `cancel`. So many bytes are going to be written.
     Reserved(u64),
     /// Remove this block and ask again.
     Evict(BlockId),
@@ -61,21 +64,34 @@ pub(crate) enum Room {
     Never,
 }
 
-/// A block that is no longer served and whose file still takes up its bytes: report with `release` or `restore`.
+/// A block that is no longer served and whose slot still takes up its bytes: report with `removed` or `restore`.
 #[derive(Debug)]
 pub(crate) struct Taken {
     pub(crate) id: BlockId,
-    /// It was the last block of its content.
+    /// Nothing else is in its segment.
     pub(crate) last: bool,
     length: u32,
-    modified: u64,
-    charge: u64,
+}
+
+/// A segment's blocks, taken at once.
+#[derive(Debug)]
+pub(crate) struct TakenSegment {
+    pub(crate) blocks: Vec<Taken>,
+    /// Nothing else is in it.
+    pub(crate) whole: bool,
 }
 
 #[derive(Debug)]
 struct Block {
     stamp: u64,
     length: u32,
+}
+
+#[derive(Debug, Default)]
+struct Segment {
+    /// Blocks that are there, reserved or taken.
+    blocks: u64,
+    /// Seconds since 1970.
     modified: u64,
 }
 
@@ -85,30 +101,27 @@ struct Content {
     /// When it was last seen for the first time: orders versions of different epochs.
     rank: u64,
     readers: usize,
-    superseded: bool,
+    standing: Standing,
     /// Everything that the start found of it is in `blocks`.
     listed: bool,
-    /// Its folders are counted as used.
-    folders: bool,
+    segments: BTreeMap<u64, Segment>,
     blocks: BTreeMap<u64, Block>,
 }
-
-/// Order of eviction: use stamp, content number, block number.
-type Place = (u64, u64, u64);
 
 #[derive(Debug)]
 pub(crate) struct Index {
     limit: u64,
     used: u64,
-    /// The file system's unit of allocation.
-    unit: u64,
+    geometry: Geometry,
     scanned: bool,
     clock: u64,
     contents: HashMap<u64, Content>,
     numbers: HashMap<ContentKey, u64>,
     versions: HashMap<([u8; 16], [u8; 16]), Vec<u64>>,
-    superseded: BTreeSet<Place>,
-    current: BTreeSet<Place>,
+    orders: Orders,
+    /// Segments of each contact.
+    folders: HashMap<[u8; 16], u64>,
+    pins: Pins,
 }
 
 impl Index {
@@ -116,38 +129,41 @@ impl Index {
         Self {
             limit,
             used: 0,
-            unit: USUAL_UNIT,
+            geometry: Geometry::default(),
             scanned: false,
             clock: LIVE,
             contents: HashMap::new(),
             numbers: HashMap::new(),
             versions: HashMap::new(),
-            superseded: BTreeSet::new(),
-            current: BTreeSet::new(),
+            orders: Orders::default(),
+            folders: HashMap::new(),
+            pins: Pins::default(),
         }
     }
 
-    /// Sets the file system's unit of allocation; before anything is taken in.
-    pub(crate) fn set_unit(&mut self, unit: u64) {
-        self.unit = unit.max(1);
+    /// How blocks lie in files; before anything is taken in.
+    pub(crate) fn set_geometry(&mut self, geometry: Geometry) {
+        self.geometry = Geometry { unit: geometry.unit.max(1), slots: geometry.slots.max(1) };
+        self.pins.set_geometry(self.geometry);
+    }
+
+    pub(crate) fn geometry(&self) -> Geometry {
+        self.geometry
     }
 
     pub(crate) fn limit(&self) -> u64 {
         self.limit
     }
 
-    pub(crate) fn set_limit(&mut self, limit: u64) {
+    pub(crate) fn set_limit(&mut self, limit: u64) -> Result<(), PinError> {
+        self.pins.check(0, limit)?;
         self.limit = limit;
+        Ok(())
     }
 
     /// Bytes of disk in use or reserved.
     pub(crate) fn used(&self) -> u64 {
         self.used
-    }
-
-    /// What the file of a block of `length` bytes takes up.
-    pub(crate) fn charge(&self, length: u64) -> u64 {
-        (length + OVERHEAD).next_multiple_of(self.unit) + NAME_BYTES
     }
 
     /// A reader of `key` begins. Of its entry's versions, those that it supersedes are evicted first from now on.
@@ -181,14 +197,19 @@ impl Index {
         let newest = found.iter().map(|block| block.modified).max().unwrap_or(0).min(LIVE - 1);
         let number = self.number(key, newest);
         for block in found {
+            self.occupy(number, block.index, block.length.into());
             self.insert(number, block.index, block.length, block.modified, block.modified.min(LIVE - 1));
-            self.used += self.charge(block.length.into());
         }
         if let Some(content) = self.contents.get_mut(&number) {
             content.listed = true;
         }
         self.reorder(key);
         self.forget_if_empty(number);
+    }
+
+    /// What lies on disk is going to be taken in.
+    pub(crate) fn begin_scan(&mut self) {
+        self.scanned = false;
     }
 
     /// Everything that lay on disk at the start is taken in.
@@ -204,19 +225,20 @@ impl Index {
         self.block(id).is_some_and(|block| u64::from(block.length) == length)
     }
 
-    /// A block was read; true if its file's modification time is to be set to now (seconds since 1970).
+    /// A block was read; true if its segment's modification time is to be set to now (seconds since 1970).
     pub(crate) fn touch(&mut self, id: &BlockId, now: u64) -> bool {
         let Some(number) = self.numbers.get(&id.key).copied() else { return false };
         let stamp = self.tick();
+        let slots = self.geometry.slots;
         let Some(content) = self.contents.get_mut(&number) else { return false };
         let Some(block) = content.blocks.get_mut(&id.index) else { return false };
-        let order = if content.superseded { &mut self.superseded } else { &mut self.current };
-        order.remove(&(block.stamp, number, id.index));
-        order.insert((stamp, number, id.index));
+        self.orders.remove(content.standing, &(block.stamp, number, id.index));
+        self.orders.insert(content.standing, (stamp, number, id.index));
         block.stamp = stamp;
-        let due = now.saturating_sub(block.modified) > REFRESH_SECONDS;
+        let Some(segment) = content.segments.get_mut(&(id.index / slots)) else { return false };
+        let due = now.saturating_sub(segment.modified) > REFRESH_SECONDS;
         if due {
-            block.modified = now;
+            segment.modified = now;
         }
         due
     }
@@ -229,8 +251,14 @@ impl Index {
             Some(_) => return Room::Evict(*id),
             None => {}
         }
-        let folders = !self.content(&id.key).is_some_and(|content| content.folders);
-        let charge = self.charge(length) + if folders { self.folders_charge() } else { 0 };
+        let segment = id.index / self.geometry.slots;
+        let mut charge = self.geometry.charge(length);
+        if !self.content(&id.key).is_some_and(|content| content.segments.contains_key(&segment)) {
+            charge += self.geometry.segment_charge();
+        }
+        if !self.folders.contains_key(&id.key.contact) {
+            charge += self.geometry.folder_charge();
+        }
         if charge > self.limit {
             return Room::Never;
         }
@@ -238,11 +266,8 @@ impl Index {
             return self.oldest().map_or(Room::Never, Room::Evict);
         }
         let number = self.sight(id.key);
-        if let Some(content) = self.contents.get_mut(&number) {
-            content.folders = true;
-        }
-        self.used += charge;
-        Room::Reserved(self.charge(length))
+        self.occupy(number, id.index, length);
+        Room::Reserved(charge)
     }
 
     /// The block for which there was room is written.
@@ -253,16 +278,22 @@ impl Index {
     }
 
     /// The block for which there was room is not written, and nothing of it is left.
-    pub(crate) fn cancel(&mut self, id: &BlockId, charge: u64) {
-        self.release(charge);
+    pub(crate) fn cancel(&mut self, id: &BlockId, length: u32) {
         let Some(number) = self.numbers.get(&id.key).copied() else { return };
-        self.release_folders_if_empty(number);
+        self.vacate(number, id.index, length.into());
         self.forget_if_empty(number);
+    }
+
+    /// Whether nothing but a reserved block is in its segment.
+    pub(crate) fn is_alone(&self, id: &BlockId) -> bool {
+        let segment = id.index / self.geometry.slots;
+        let content = self.content(&id.key);
+        content.and_then(|content| content.segments.get(&segment)).is_none_or(|segment| segment.blocks <= 1)
     }
 
     /// The block that is to go first.
     pub(crate) fn oldest(&self) -> Option<BlockId> {
-        let (_, number, index) = self.superseded.first().or_else(|| self.current.first())?;
+        let (_, number, index) = self.orders.first()?;
         Some(BlockId { key: self.contents.get(number)?.key, index: *index })
     }
 
@@ -274,46 +305,73 @@ impl Index {
     /// Stops serving a block.
     pub(crate) fn take(&mut self, id: &BlockId) -> Option<Taken> {
         let number = self.numbers.get(&id.key).copied()?;
+        let slots = self.geometry.slots;
         let content = self.contents.get_mut(&number)?;
         let block = content.blocks.remove(&id.index)?;
-        let order = if content.superseded { &mut self.superseded } else { &mut self.current };
-        order.remove(&(block.stamp, number, id.index));
-        let last = content.blocks.is_empty();
-        let charge = self.charge(block.length.into());
-        Some(Taken { id: *id, last, length: block.length, modified: block.modified, charge })
+        self.orders.remove(content.standing, &(block.stamp, number, id.index));
+        let last = content.segments.get(&(id.index / slots)).is_none_or(|segment| segment.blocks <= 1);
+        Some(Taken { id: *id, last, length: block.length })
     }
 
-    /// The file of a taken block is gone.
+    /// Stops serving all blocks of the segment in which `id` lies.
+    pub(crate) fn take_segment(&mut self, id: &BlockId) -> TakenSegment {
+        let slots = self.geometry.slots;
+        let segment = id.index / slots;
+        let Some(content) = self.content(&id.key) else {
+            return TakenSegment { blocks: Vec::new(), whole: false };
+        };
+        let there = content.segments.get(&segment).map_or(0, |segment| segment.blocks);
+        let indexes: Vec<u64> =
+            content.blocks.range(segment * slots..(segment + 1) * slots).map(|(index, _)| *index).collect();
+        let blocks: Vec<Taken> =
+            indexes.into_iter().filter_map(|index| self.take(&BlockId { index, ..*id })).collect();
+        TakenSegment { whole: blocks.len() as u64 == there, blocks }
+    }
+
+    /// The slot of a taken block is free.
     pub(crate) fn removed(&mut self, taken: &Taken) {
-        self.cancel(&taken.id, taken.charge);
+        self.cancel(&taken.id, taken.length);
     }
 
-    /// The file of a taken block could not be removed: it is served again, and is the last to be tried again.
+    /// The slot of a taken block could not be freed: it is served again, and is the last to be tried again.
     pub(crate) fn restore(&mut self, taken: &Taken) {
         let number = self.sight(taken.id.key);
         let stamp = self.tick();
-        self.insert(number, taken.id.index, taken.length, taken.modified, stamp);
+        self.insert(number, taken.id.index, taken.length, 0, stamp);
     }
 
-    /// The blocks of the versions that `key` supersedes, without those that somebody reads.
+    /// One block of each segment of the versions that `key` supersedes, without those that somebody reads or pinned.
     pub(crate) fn superseded_by(&self, key: &ContentKey) -> Vec<BlockId> {
         let Some(newer) = self.content(key) else { return Vec::new() };
         let numbers = self.versions.get(&(key.contact, key.entry)).into_iter().flatten();
         numbers
             .filter_map(|number| self.contents.get(number))
             .filter(|content| content.readers == 0 && supersedes(newer, content))
-            .flat_map(blocks)
+            .flat_map(|content| self.segments(content))
             .collect()
     }
 
-    /// Every block within `scope`.
+    /// One block of each segment within `scope`, without pinned contents.
     pub(crate) fn within(&self, scope: Scope) -> Vec<BlockId> {
-        self.contents.values().filter(|content| scope.holds(&content.key)).flat_map(blocks).collect()
+        let contents = self.contents.values().filter(|content| scope.holds(&content.key));
+        contents.flat_map(|content| self.segments(content)).collect()
     }
 
     /// The blocks of `key`, in order.
     pub(crate) fn indexes(&self, key: &ContentKey) -> impl Iterator<Item = u64> {
         self.content(key).into_iter().flat_map(|content| content.blocks.keys().copied())
+    }
+
+    /// One block of each segment, unless the content is pinned.
+    fn segments(&self, content: &Content) -> Vec<BlockId> {
+        if content.standing == Standing::Pinned {
+            return Vec::new();
+        }
+        let slots = self.geometry.slots;
+        let mut blocks: Vec<BlockId> =
+            content.blocks.keys().map(|index| BlockId { key: content.key, index: *index }).collect();
+        blocks.dedup_by_key(|id| id.index / slots);
+        blocks
     }
 
     fn content(&self, key: &ContentKey) -> Option<&Content> {
@@ -355,9 +413,9 @@ impl Index {
                 key,
                 rank,
                 readers: 0,
-                superseded: false,
+                standing: Standing::Current,
                 listed: false,
-                folders: false,
+                segments: BTreeMap::new(),
                 blocks: BTreeMap::new(),
             },
         );
@@ -365,52 +423,89 @@ impl Index {
     }
 
     fn insert(&mut self, number: u64, index: u64, length: u32, modified: u64, stamp: u64) {
-        let folders = self.folders_charge();
+        let segment = index / self.geometry.slots;
         let Some(content) = self.contents.get_mut(&number) else { return };
-        if !content.folders {
-            content.folders = true;
-            self.used += folders;
+        if let Some(segment) = content.segments.get_mut(&segment) {
+            segment.modified = segment.modified.max(modified);
         }
-        content.blocks.insert(index, Block { stamp, length, modified });
-        let order = if content.superseded { &mut self.superseded } else { &mut self.current };
-        order.insert((stamp, number, index));
+        content.blocks.insert(index, Block { stamp, length });
+        self.orders.insert(content.standing, (stamp, number, index));
     }
 
-    /// Sorts the versions of `key`'s entry into current and superseded ones.
-    fn reorder(&mut self, key: ContentKey) {
-        let Some(numbers) = self.versions.get(&(key.contact, key.entry)) else { return };
-        if numbers.len() == 1 && self.content(&key).is_some_and(|content| !content.superseded) {
+    /// Counts a block as used, with the segment and the folder that it is the first in.
+    fn occupy(&mut self, number: u64, index: u64, length: u64) {
+        let segment = index / self.geometry.slots;
+        let Some(content) = self.contents.get_mut(&number) else { return };
+        self.used += self.geometry.charge(length);
+        let segment = content.segments.entry(segment).or_default();
+        segment.blocks += 1;
+        if segment.blocks > 1 {
             return;
         }
+        self.used += self.geometry.segment_charge();
+        let segments = self.folders.entry(content.key.contact).or_default();
+        *segments += 1;
+        if *segments == 1 {
+            self.used += self.geometry.folder_charge();
+        }
+    }
+
+    /// The opposite of `occupy`.
+    fn vacate(&mut self, number: u64, index: u64, length: u64) {
+        let at = index / self.geometry.slots;
+        let Some(content) = self.contents.get_mut(&number) else { return };
+        let Some(segment) = content.segments.get_mut(&at) else { return };
+        segment.blocks -= 1;
+        let mut charge = self.geometry.charge(length);
+        if segment.blocks == 0 {
+            content.segments.remove(&at);
+            charge += self.geometry.segment_charge();
+            if let Some(segments) = self.folders.get_mut(&content.key.contact) {
+                *segments -= 1;
+                if *segments == 0 {
+                    self.folders.remove(&content.key.contact);
+                    charge += self.geometry.folder_charge();
+                }
+            }
+        }
+        self.used = self.used.saturating_sub(charge);
+    }
+
+    /// Gives the versions of `key`'s entry their standing.
+    fn reorder(&mut self, key: ContentKey) {
+        let Some(numbers) = self.versions.get(&(key.contact, key.entry)) else { return };
         let versions: Vec<&Content> = numbers.iter().filter_map(|number| self.contents.get(number)).collect();
-        let changed: Vec<u64> = numbers
-            .iter()
-            .filter_map(|number| self.contents.get(number).map(|content| (number, content)))
-            .filter(|(_, content)| {
-                content.superseded != versions.iter().any(|other| supersedes(other, content))
-            })
-            .map(|(number, _)| *number)
-            .collect();
-        for number in changed {
-            let Some(content) = self.contents.get_mut(&number) else { continue };
-            let (from, to) = if content.superseded {
-                (&mut self.superseded, &mut self.current)
+        let standing = |content: &Content| {
+            if self.pins.contains(&content.key) {
+                Standing::Pinned
+            } else if versions.iter().any(|other| supersedes(other, content)) {
+                Standing::Superseded
             } else {
-                (&mut self.current, &mut self.superseded)
-            };
+                Standing::Current
+            }
+        };
+        let changed: Vec<(u64, Standing)> = numbers
+            .iter()
+            .filter_map(|number| self.contents.get(number).map(|content| (*number, content)))
+            .map(|(number, content)| (number, content.standing, standing(content)))
+            .filter(|(_, former, now)| former != now)
+            .map(|(number, _, now)| (number, now))
+            .collect();
+        for (number, now) in changed {
+            let Some(content) = self.contents.get_mut(&number) else { continue };
+            let former = std::mem::replace(&mut content.standing, now);
             for (index, block) in &content.blocks {
                 let place = (block.stamp, number, *index);
-                from.remove(&place);
-                to.insert(place);
+                self.orders.remove(former, &place);
+                self.orders.insert(now, place);
             }
-            content.superseded = !content.superseded;
         }
     }
 
     fn forget_if_empty(&mut self, number: u64) {
         let Some(content) = self.contents.get(&number) else { return };
-        let needed = content.readers > 0 || content.folders || (content.listed && !self.scanned);
-        if needed || !content.blocks.is_empty() {
+        let needed = content.readers > 0 || (content.listed && !self.scanned);
+        if needed || !content.segments.is_empty() {
             return;
         }
         let key = content.key;
@@ -425,24 +520,6 @@ impl Index {
         }
         self.reorder(key);
     }
-
-    fn release(&mut self, charge: u64) {
-        self.used = self.used.saturating_sub(charge);
-    }
-
-    fn release_folders_if_empty(&mut self, number: u64) {
-        let folders = self.folders_charge();
-        let Some(content) = self.contents.get_mut(&number) else { return };
-        if content.blocks.is_empty() && content.folders {
-            content.folders = false;
-            self.release(folders);
-        }
-    }
-
-    /// What the folders of an entry and of its version take up.
-    fn folders_charge(&self) -> u64 {
-        2 * (self.unit + NAME_BYTES)
-    }
 }
 
 /// Within an epoch the counter decides. Epochs have no order; of two, the one that was seen later is the newer.
@@ -452,11 +529,6 @@ fn supersedes(newer: &Content, older: &Content) -> bool {
     } else {
         newer.rank > older.rank
     }
-}
-
-fn blocks(content: &Content) -> impl Iterator<Item = BlockId> {
-    let key = content.key;
-    content.blocks.keys().map(move |index| BlockId { key, index: *index })
 }
 
 /// Sorted numbers as ranges apart from each other.

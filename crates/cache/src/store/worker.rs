@@ -1,17 +1,18 @@
 //! The half of the store that blocks on the disk.
 //!
 //! Writes, evictions and drops come one after the other; loads and the listing of a content run beside them. Room
-//! is reserved before a file is written and given back after it was removed, so that the limit holds at all times.
+//! is reserved before a slot is written and given back after it was freed, so that the limit holds at all times.
 
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 
 use crate::counters::Counters;
-use crate::key::{BlockId, ContentKey};
-use crate::seal::{OVERHEAD, Seal};
+use crate::key::{BLOCK_BYTES, BlockId, ContentKey};
+use crate::seal::{SEAL_BYTES, Seal};
 use crate::store::disk::Files;
 use crate::store::index::{Index, Room, Scope};
 
@@ -41,7 +42,10 @@ pub(crate) struct Worker {
     seal: Seal,
     index: Mutex<Index>,
     counters: Arc<Counters>,
-    prepared: OnceLock<()>,
+    /// The folder is there, and how files lie in it is known.
+    prepared: Mutex<bool>,
+    /// What lay on disk at the start is taken in.
+    scanned: AtomicBool,
     logged: Mutex<Option<Instant>>,
 }
 
@@ -52,7 +56,8 @@ impl Worker {
             seal,
             index: Mutex::new(Index::new(limit)),
             counters,
-            prepared: OnceLock::new(),
+            prepared: Mutex::default(),
+            scanned: AtomicBool::new(false),
             logged: Mutex::new(None),
         }
     }
@@ -61,35 +66,70 @@ impl Worker {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in what lies on disk, and removes what is over the limit. Nothing is written before.
+    /// Takes in what lies on disk, and removes what is over the limit. Nothing is written before it succeeds.
     pub(crate) fn scan(&self) {
-        self.prepare();
-        match self.files.contents() {
-            Ok(contents) => contents.iter().for_each(|key| self.list(key)),
-            Err(error) => self.trouble(&error.into()),
+        match self.try_scan() {
+            Ok(()) => self.shrink(),
+            Err(error) => {
+                self.trouble(&error.into());
+                // Readers look no further for what cannot be found.
+                self.index().finish_scan();
+            }
         }
-        self.index().finish_scan();
-        self.shrink();
     }
 
-    /// Takes in what lies on disk of `key`, ahead of the scan.
-    pub(crate) fn list(&self, key: &ContentKey) {
-        self.prepare();
+    fn try_scan(&self) -> io::Result<()> {
+        if self.scanned.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        self.prepare()?;
+        let contents = self.files.contents()?;
+        self.index().begin_scan();
+        for (key, segments) in contents {
+            self.take_in(&key, segments);
+        }
+        self.index().finish_scan();
+        self.scanned.store(true, Ordering::Release);
+        if let Err(error) = self.files.tidy() {
+            self.trouble(&error.into());
+        }
+        Ok(())
+    }
+
+    /// Takes in what lies on disk of `key`, a content of `size` bytes, ahead of the scan.
+    pub(crate) fn list(&self, key: &ContentKey, size: u64) {
+        match self.prepare() {
+            Ok(()) => {
+                let slots = self.index().geometry().slots;
+                let segments = size.div_ceil(BLOCK_BYTES).div_ceil(slots);
+                self.take_in(key, 0..segments);
+            }
+            Err(error) => self.trouble(&error.into()),
+        }
+    }
+
+    fn take_in(&self, key: &ContentKey, segments: impl IntoIterator<Item = u64>) {
         if self.index().is_listed(key) {
             return;
         }
-        let found = self.files.blocks(key).unwrap_or_else(|error| {
-            self.trouble(&error.into());
-            Vec::new()
-        });
+        let mut found = Vec::new();
+        for segment in segments {
+            match self.files.blocks(key, segment) {
+                Ok(blocks) => found.extend(blocks),
+                Err(error) => self.trouble(&error.into()),
+            }
+        }
         self.index().adopt(*key, &found);
     }
 
-    /// The block, if its file is there and verifies. A file that does not is removed.
-    pub(crate) fn load(&self, id: &BlockId, length: u64) -> Option<Bytes> {
-        let opened = match self.files.read(id, length + OVERHEAD) {
-            Ok(file) => usize::try_from(length).ok().and_then(|length| self.seal.open(id, length, file)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+    /// The block, if its slot holds it and it verifies. A slot that does not is freed.
+    pub(crate) fn load(&self, id: &BlockId, length: usize) -> Option<Bytes> {
+        let opened = match self.files.read(id, length + SEAL_BYTES) {
+            Ok(slot) => self.seal.open(id, length, slot),
+            // Of a file that is too short, or gone.
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof) => {
+                None
+            }
             Err(error) => {
                 self.counters.bypasses.add(1);
                 self.trouble(&error.into());
@@ -108,9 +148,9 @@ impl Worker {
         opened
     }
 
-    /// Keeps a block, if there is room and the disk takes it; `file` is a buffer.
-    pub(crate) fn write(&self, id: &BlockId, block: &[u8], file: &mut Vec<u8>) {
-        match self.try_write(id, block, file) {
+    /// Keeps a block, if there is room and the disk takes it; `slot` is a buffer.
+    pub(crate) fn write(&self, id: &BlockId, block: &[u8], slot: &mut Vec<u8>) {
+        match self.try_write(id, block, slot) {
             Ok(()) => {}
             Err(Bypass::Limit) => self.counters.bypasses.add(1),
             Err(bypass @ (Bypass::DiskFull | Bypass::Io(_))) => {
@@ -121,15 +161,19 @@ impl Worker {
     }
 
     pub(crate) fn forget(&self, scope: Scope) {
-        let blocks = self.index().within(scope);
-        blocks.iter().for_each(|id| self.remove(id));
+        let segments = self.index().within(scope);
+        segments.iter().for_each(|id| self.remove_segment(id));
     }
 
-    fn prepare(&self) {
-        self.prepared.get_or_init(|| match self.files.prepare().and_then(|()| self.files.space()) {
-            Ok(space) => self.index().set_unit(space.unit),
-            Err(error) => self.trouble(&error.into()),
-        });
+    /// Makes the folder, unless that is done.
+    fn prepare(&self) -> io::Result<()> {
+        let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*prepared {
+            let geometry = self.files.prepare()?;
+            self.index().set_geometry(geometry);
+            *prepared = true;
+        }
+        Ok(())
     }
 
     /// Removes what is over the limit.
@@ -142,7 +186,8 @@ impl Worker {
         }
     }
 
-    fn try_write(&self, id: &BlockId, block: &[u8], file: &mut Vec<u8>) -> Result<(), Bypass> {
+    fn try_write(&self, id: &BlockId, block: &[u8], slot: &mut Vec<u8>) -> Result<(), Bypass> {
+        self.try_scan()?;
         let length = u32::try_from(block.len()).map_err(io::Error::other)?;
         let charge = loop {
             let room = self.index().room(id, length.into());
@@ -154,33 +199,35 @@ impl Worker {
             }
         };
         let written = self.keep_free(charge).and_then(|()| {
-            self.seal.seal(id, block, file)?;
-            self.write_file(id, file)
+            self.seal.seal(id, block, slot)?;
+            self.write_slot(id, slot)
         });
         if let Err(bypass) = written {
             // What cannot be removed stays counted.
-            if self.files.remove(id, true).is_ok() {
-                self.index().cancel(id, charge);
+            let alone = self.index().is_alone(id);
+            if self.files.remove(id, alone).is_ok() {
+                self.index().cancel(id, length);
             }
             return Err(bypass);
         }
         self.index().commit(id, length, now());
         let superseded = self.index().superseded_by(&id.key);
-        superseded.iter().for_each(|id| self.remove(id));
+        superseded.iter().for_each(|id| self.remove_segment(id));
         Ok(())
     }
 
-    fn write_file(&self, id: &BlockId, file: &[u8]) -> Result<(), Bypass> {
-        let Err(error) = self.files.write(id, file) else { return Ok(()) };
+    fn write_slot(&self, id: &BlockId, slot: &[u8]) -> Result<(), Bypass> {
+        let Err(error) = self.files.write(id, slot) else { return Ok(()) };
         if !matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
             return Err(error.into());
         }
-        self.files.remove(id, false)?;
+        let alone = self.index().is_alone(id);
+        self.files.remove(id, alone)?;
         for _ in 0..EVICTIONS_WHEN_FULL {
             let victim = self.index().oldest().ok_or(Bypass::DiskFull)?;
             self.evict(&victim)?;
         }
-        self.files.write(id, file)?;
+        self.files.write(id, slot)?;
         Ok(())
     }
 
@@ -212,18 +259,31 @@ impl Worker {
         }
     }
 
-    fn remove(&self, id: &BlockId) {
-        let Some(taken) = self.index().take(id) else { return };
-        match self.files.remove(id, taken.last) {
-            Ok(()) => self.index().removed(&taken),
-            Err(error) => {
-                self.index().restore(&taken);
-                self.trouble(&error.into());
+    /// Removes all blocks of the segment in which `id` lies.
+    fn remove_segment(&self, id: &BlockId) {
+        let taken = self.index().take_segment(id);
+        if taken.whole {
+            let removed = self.files.remove(id, true);
+            let mut index = self.index();
+            match &removed {
+                Ok(()) => taken.blocks.iter().for_each(|block| index.removed(block)),
+                Err(_) => taken.blocks.iter().for_each(|block| index.restore(block)),
+            }
+            drop(index);
+            return removed.unwrap_or_else(|error| self.trouble(&error.into()));
+        }
+        for block in taken.blocks {
+            match self.files.remove(&block.id, false) {
+                Ok(()) => self.index().removed(&block),
+                Err(error) => {
+                    self.index().restore(&block);
+                    self.trouble(&error.into());
+                }
             }
         }
     }
 
-    /// As `remove`, but the block is not served again even if its file stays.
+    /// As `evict`, but the block is not served again even if its slot stays.
     fn discard(&self, id: &BlockId) {
         let Some(taken) = self.index().take(id) else { return };
         match self.files.remove(id, taken.last) {

@@ -1,14 +1,14 @@
 //! Disks that fail as told, and one that is measured.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use crate::key::{BlockId, ContentKey};
-use crate::store::{Files, Found, Space};
+use crate::store::{Files, Found, Geometry, Space};
 
-/// Files in memory on a file system with 4 KiB of allocation and a given size.
+/// Segments in memory on a file system with 4 KiB of allocation and a given size.
 pub(crate) struct TestFiles {
     state: Arc<State>,
 }
@@ -51,6 +51,8 @@ impl Gate {
 }
 
 const UNIT: u64 = 4096;
+/// Few, so that segments become empty often.
+pub(crate) const SLOTS: u64 = 2;
 
 fn fail(kind: &Mutex<Option<io::ErrorKind>>) -> io::Result<()> {
     kind.lock().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |kind| Err(kind.into()))
@@ -138,16 +140,21 @@ impl TestFiles {
 }
 
 impl Files for TestFiles {
-    fn prepare(&self) -> io::Result<()> {
-        fail(&self.state.write_errors)
+    fn prepare(&self) -> io::Result<Geometry> {
+        fail(&self.state.write_errors)?;
+        Ok(Geometry { unit: UNIT, slots: SLOTS })
     }
 
-    fn read(&self, id: &BlockId, length: u64) -> io::Result<Vec<u8>> {
+    fn tidy(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn read(&self, id: &BlockId, length: usize) -> io::Result<Vec<u8>> {
         self.state.hangs.pass();
         fail(&self.state.read_errors)?;
         let files = self.state.files.lock().unwrap_or_else(PoisonError::into_inner);
         let (file, _) = files.get(id).ok_or(io::ErrorKind::NotFound)?;
-        Ok(file[..file.len().min(length as usize + 1)].to_vec())
+        Ok(file.get(..length).ok_or(io::ErrorKind::UnexpectedEof)?.to_vec())
     }
 
     fn write(&self, id: &BlockId, file: &[u8]) -> io::Result<()> {
@@ -170,38 +177,45 @@ impl Files for TestFiles {
         Ok(())
     }
 
-    fn remove(&self, id: &BlockId, _: bool) -> io::Result<()> {
+    fn remove(&self, id: &BlockId, segment: bool) -> io::Result<()> {
         self.state.hangs.pass();
         fail(&self.state.remove_errors)?;
-        self.state.files.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        let mut files = self.state.files.lock().unwrap_or_else(PoisonError::into_inner);
+        files.remove(id);
+        if segment {
+            files.retain(|other, _| other.key != id.key || other.index / SLOTS != id.index / SLOTS);
+        }
         Ok(())
     }
 
     fn refresh(&self, id: &BlockId) -> io::Result<()> {
-        self.state
-            .files
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get_mut(id)
-            .ok_or(io::ErrorKind::NotFound)?
-            .1 = 1 << 31;
+        let mut files = self.state.files.lock().unwrap_or_else(PoisonError::into_inner);
+        for (other, (_, modified)) in files.iter_mut() {
+            if other.key == id.key && other.index / SLOTS == id.index / SLOTS {
+                *modified = 1 << 31;
+            }
+        }
         Ok(())
     }
 
-    fn contents(&self) -> io::Result<Vec<ContentKey>> {
+    fn contents(&self) -> io::Result<BTreeMap<ContentKey, Vec<u64>>> {
         self.state.hangs.pass();
         self.state.search.pass();
         fail(&self.state.read_errors)?;
-        let mut contents: Vec<ContentKey> = self.state.files().iter().map(|id| id.key).collect();
-        contents.sort_unstable();
-        contents.dedup();
+        let mut contents: BTreeMap<ContentKey, Vec<u64>> = BTreeMap::new();
+        for id in self.state.files() {
+            let segments = contents.entry(id.key).or_default();
+            if !segments.contains(&(id.index / SLOTS)) {
+                segments.push(id.index / SLOTS);
+            }
+        }
         Ok(contents)
     }
 
-    fn blocks(&self, key: &ContentKey) -> io::Result<Vec<Found>> {
+    fn blocks(&self, key: &ContentKey, segment: u64) -> io::Result<Vec<Found>> {
         self.state.hangs.pass();
         let files = self.state.files.lock().unwrap_or_else(PoisonError::into_inner);
-        let files = files.iter().filter(|(id, _)| id.key == *key);
+        let files = files.iter().filter(|(id, _)| id.key == *key && id.index / SLOTS == segment);
         Ok(files
             .filter_map(|(id, (file, modified))| {
                 let length = file.len().checked_sub(32)?.try_into().ok()?;
@@ -213,6 +227,6 @@ impl Files for TestFiles {
     fn space(&self) -> io::Result<Space> {
         let total = self.state.total.load(Ordering::SeqCst);
         let used = self.state.used() + self.state.others.load(Ordering::SeqCst);
-        Ok(Space { total, free: total.saturating_sub(used), unit: UNIT })
+        Ok(Space { total, free: total.saturating_sub(used) })
     }
 }

@@ -178,7 +178,7 @@ impl World {
             Step::DropEntry(entry) => self.cache.drop_entry([1; 16], [entry; 16]).await,
             Step::Limit(limit) => {
                 self.limit = limit;
-                self.cache.set_limit(limit).await;
+                self.cache.set_limit(limit).await.unwrap();
             }
             Step::Restart => {
                 self.readers.clear();
@@ -216,7 +216,7 @@ proptest! {
             tokio::time::sleep(Duration::from_secs(60)).await;
             assert_eq!(world.source.open(), 0);
             for entry in 0..ENTRIES {
-                assert_eq!(world.cache.blocks(world.source.newest(entry).0).in_flight, []);
+                assert!(!world.cache.blocks(world.source.newest(entry).0).is_fetching());
             }
             assert_eq!(world.cache.shared.memory().1, 0);
         });
@@ -251,7 +251,7 @@ async fn many_threads_read_right() {
         });
     }
     for round in 0..20 {
-        cache.set_limit(round % 4 * 3 * MIB).await;
+        cache.set_limit(round % 4 * 3 * MIB).await.unwrap();
         cache.drop_entry([1; 16], [round as u8 % ENTRIES; 16]).await;
         cache.drop_all().await;
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -259,6 +259,6 @@ async fn many_threads_read_right() {
     while let Some(result) = tasks.join_next().await {
         result.unwrap();
     }
-    cache.set_limit(1 << 20).await;
+    cache.set_limit(1 << 20).await.unwrap();
     assert!(cache.stats().used <= 1 << 20);
 }

@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout};
 
 use super::source::{Answer, Request, TestSource};
 use super::{B, MIB, check, check_all, config, key, reader, settle, written};
-use crate::{Cache, FetchError, ReadError, Urgency};
+use crate::{BlockState, Cache, FetchError, ReadError, Urgency};
 
 fn source(size: u64) -> Arc<TestSource> {
     Arc::new(TestSource::new([(key(1, 1), size)]))
@@ -27,8 +27,8 @@ async fn every_size_is_read_right_and_only_once() {
         assert_eq!(cache.stats().served_bytes, 3 * size);
         written(&cache).await;
         let blocks = cache.blocks(key(1, 1));
-        assert_eq!(blocks.cached.iter().map(|range| range.end - range.start).sum::<u64>(), size.div_ceil(B));
-        assert_eq!(blocks.in_flight, []);
+        assert_eq!(blocks.cached(), size.div_ceil(B));
+        assert!(!blocks.is_fetching());
 
         cache.close().await;
         let cache = Cache::open(config(&dir));
@@ -58,7 +58,8 @@ async fn a_miss_asks_for_exactly_the_blocks_of_the_read() {
     assert_eq!(source.requests(), [demand(B..2 * B)]);
     assert_eq!(cache.stats().misses, 6);
     assert_eq!(cache.stats().hits, 2);
-    assert_eq!(cache.blocks(key(1, 1)).cached, [1..4, 7..8, 79..81]);
+    let stored = [1..4, 7..8, 79..81].map(|run| (run, BlockState::Stored));
+    assert_eq!(cache.blocks(key(1, 1)).runs, stored);
 }
 
 #[tokio::test(start_paused = true)]
@@ -95,8 +96,9 @@ async fn bytes_are_given_before_their_fetch_has_ended() {
     let begin = async {
         settle().await;
         check(&reader, B, 4096).await.unwrap();
-        assert_eq!(cache.blocks(key(1, 1)).cached, vec![0..1; 1], "what has not arrived whole is not there");
-        assert_eq!(cache.blocks(key(1, 1)).in_flight[0].start, 1);
+        let blocks = cache.blocks(key(1, 1));
+        assert_eq!(blocks.runs[0], (0..1, BlockState::Stored), "what has not arrived whole is not there");
+        assert_eq!((blocks.runs[1].0.start, blocks.runs[1].1), (1, BlockState::InFlight));
     };
     let (whole, ()) = tokio::join!(whole, begin);
     assert_eq!(whole, Err(FetchError::TimedOut.into()));
@@ -224,8 +226,7 @@ async fn errors_of_the_source_are_the_reads_and_leave_nothing_behind() {
             assert_eq!(result, Err(error), "{answer:?}");
         }
         settle().await;
-        assert_eq!(cache.blocks(key(1, 7)).cached, [], "{answer:?}");
-        assert_eq!(cache.blocks(key(1, 7)).in_flight, []);
+        assert_eq!(cache.blocks(key(1, 7)).runs, [], "{answer:?}");
         assert_eq!(source.open(), 0);
 
         source.script(|_| Answer::Right);
@@ -245,7 +246,7 @@ async fn a_read_that_is_given_up_stops_its_fetch() {
         settle().await;
         assert_eq!(source.open(), 0, "after the read at {offset} MiB");
     }
-    assert_eq!(cache.blocks(key(1, 1)).in_flight, []);
+    assert!(!cache.blocks(key(1, 1)).is_fetching());
     source.script(|_| Answer::Right);
     check(&reader, 7, 100).await.unwrap();
 }
@@ -326,7 +327,7 @@ async fn a_closed_cache_refuses_and_fails_what_waits() {
     assert_eq!(reader.read(0, 10).await, Err(ReadError::Closed));
     assert_eq!(source.open(), 0);
     cache.drop_all().await;
-    cache.set_limit(0).await;
+    cache.set_limit(0).await.unwrap();
     cache.close().await;
 }
 
