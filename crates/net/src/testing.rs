@@ -1,5 +1,6 @@
 //! Two ends of a leg over loopback, for the tests of what runs on legs.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -13,6 +14,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
 use crate::leg::{self, Leg, Parties};
+use crate::quic::{Endpoint, Quic};
+use crate::roster::Roster;
 use crate::service::PeerService;
 use crate::socket::Socket;
 use crate::stream::RecordStream;
@@ -62,6 +65,36 @@ pub(crate) async fn legs(parties: &[Arc<Parties>; 2]) -> [Leg; 2] {
     };
     let (zero, one) = tokio::join!(initiated, responded);
     [zero, one]
+}
+
+/// The same over QUIC, and the endpoints of side 0 and side 1.
+pub(crate) async fn quic_legs(parties: &[Arc<Parties>; 2], endpoints: &[Endpoint; 2]) -> [Leg; 2] {
+    let [client, server] = endpoints;
+    let entry = Arc::<Roster>::default().enter(None);
+    let kind = LegKind::Quic;
+    let to = server.local().unwrap();
+    let initiated = async {
+        let socket = client.dial(to, &parties[0], Arc::default()).await.unwrap();
+        let mut leg = leg::initiate(socket, &parties[0], kind, CancellationToken::new()).await.unwrap();
+        leg.channel.flush().await.unwrap();
+        leg
+    };
+    let responded = async {
+        let mut accepted = server.accept(&parties[1], &entry, Arc::default()).await.unwrap();
+        let (opening, received) = leg::read_opening(&mut accepted).await.unwrap();
+        let opening = Opening::from_bytes(opening);
+        leg::respond(accepted, &parties[1], kind, &opening, received, CancellationToken::new()).await.unwrap()
+    };
+    let (zero, one) = tokio::join!(initiated, responded);
+    [zero, one]
+}
+
+/// Two QUIC endpoints on loopback.
+pub(crate) fn endpoints() -> [Endpoint; 2] {
+    std::array::from_fn(|_| {
+        let quic = Quic::new(Arc::default()).unwrap();
+        Endpoint::listen(&quic, Some(IpAddr::V4(Ipv4Addr::LOCALHOST)), 0).unwrap()
+    })
 }
 
 /// Both ends of a lane.

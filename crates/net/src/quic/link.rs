@@ -1,10 +1,10 @@
 //! A QUIC connection and its streams.
 
-use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
+use std::{fmt, io};
 
 use farhold_secure::handshake::{CHANNEL_BINDING_LABEL, ChannelBinding};
 use farhold_wire::LaneClass;
@@ -13,11 +13,10 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::config::{LANES, SEND_WINDOW, WINDOW};
 
 /// A connection. Cheap to clone; it closes, and drops what is not acknowledged, with its last clone and stream.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Link(quinn::Connection);
 
 /// One stream of a connection.
-#[derive(Debug)]
 pub(crate) struct Stream {
     link: Link,
     send: quinn::SendStream,
@@ -78,6 +77,21 @@ impl Link {
     pub(crate) async fn accept(&self) -> io::Result<Stream> {
         let (send, receive) = self.0.accept_bi().await?;
         Ok(Stream { link: self.clone(), send, receive })
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link").field("id", &self.0.stable_id()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream")
+            .field("link", &self.link)
+            .field("id", &self.send.id())
+            .finish_non_exhaustive()
     }
 }
 

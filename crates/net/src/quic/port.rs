@@ -167,3 +167,74 @@ impl AsyncUdpSocket for Port {
         self.inner.may_fragment()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use quinn::TokioRuntime;
+
+    use super::*;
+
+    fn initial(id: u8) -> Vec<u8> {
+        [&[0xc3, 0, 0, 0, 1, id], &[7; 40][..]].concat()
+    }
+
+    #[test]
+    fn whose_a_datagram_is() {
+        assert_eq!(kind(&initial(20)), Kind::Quic);
+        assert_eq!(kind(&[0x41, 1, 2]), Kind::Quic);
+        assert_eq!(kind(&[&datagram::MAGIC[..], &[1, 2, 3]].concat()), Kind::Ours);
+        // Too short an id, another version, no version at all, no fixed bit.
+        let others = [
+            initial(7),
+            vec![0xc3, 0x6b, 0x33, 0x43, 0xcf, 20, 1],
+            vec![0xc3, 0, 0, 0, 0, 20, 1],
+            vec![0x80; 30],
+        ];
+        for other in others {
+            assert_eq!(kind(&other), Kind::Nobodys, "{other:?}");
+        }
+        for short in [&[][..], &[0xc3], &[0xc3, 0, 0, 0, 1], &[0x08], &datagram::MAGIC[..3]] {
+            assert_eq!(kind(short), Kind::Nobodys, "{short:?}");
+        }
+    }
+
+    proptest! {
+        /// Several datagrams come in one buffer, all but the last of one length.
+        #[test]
+        fn sorting_keeps_what_is_quics(kinds in prop::collection::vec(0..3_u8, 1..20), last in 1..50_usize) {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+            let _entered = runtime.enter();
+            let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+            let port = Port::new(socket, &TokioRuntime, Arc::default()).unwrap();
+            let mut ours = port.datagrams();
+            let mut datagrams: Vec<Vec<u8>> = (0..)
+                .zip(&kinds)
+                .map(|(index, kind)| {
+                    let head = match kind {
+                        0 => &[0x41, 0, 0, 0][..],
+                        1 => &datagram::MAGIC,
+                        _ => &[0x80, 0, 0, 0],
+                    };
+                    [head, &[index; 46]].concat()
+                })
+                .collect();
+            let end = datagrams.last_mut().unwrap();
+            end.truncate(last.max(4));
+            let mut buffer = datagrams.concat();
+            let mut meta = RecvMeta::default();
+            (meta.len, meta.stride) = (buffer.len(), 50.min(buffer.len()));
+            port.sort(&mut buffer, &mut meta);
+            let of = |wanted: u8| {
+                let with = kinds.iter().zip(&datagrams).filter(move |(kind, _)| **kind == wanted);
+                with.map(|(_, datagram)| datagram.clone()).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(&buffer[..meta.len], of(0).concat());
+            let mut heard = Vec::new();
+            while let Ok((_, bytes)) = ours.try_recv() {
+                heard.push(bytes.to_vec());
+            }
+            prop_assert_eq!(heard, of(1));
+        }
+    }
+}
