@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
+use farhold_tests::peer::PeerOptions;
 use farhold_wan::emulator::Loss;
-use farhold_wan::lab::Plan;
+use farhold_wan::lab::{Lab, Plan};
+use farhold_wan::pair::Pair;
 
 mod bench;
 mod interrupt;
@@ -27,6 +29,14 @@ enum Command {
     Verify(Link),
     /// Measures Farhold on the links of the table of targets, and prints the table
     Bench(bench::Options),
+    /// Reads files over a link for long, and sees that the session never breaks
+    Endure {
+        #[command(flatten)]
+        link: Link,
+        /// How long
+        #[arg(long, value_name = "MINUTES", default_value_t = 10)]
+        minutes: u64,
+    },
 }
 
 /// The link between the far host and the others.
@@ -81,5 +91,20 @@ fn run(cli: Cli) -> Result<()> {
     match cli.command {
         Command::Verify(link) => verify::run(link.plan()),
         Command::Bench(options) => bench::run(&options),
+        Command::Endure { link, minutes } => endure(link.plan(), Duration::from_secs(minutes * 60)),
     }
+}
+
+fn endure(plan: Plan, within: Duration) -> Result<()> {
+    let options = PeerOptions { mount: true, ..PeerOptions::default() };
+    let pair = Pair::start(Lab::new(plan)?, options);
+    pair.endure(within, |files, session| {
+        if files % 50 == 0 {
+            println!("{files} files, {} {}, {} ms", session["path"], session["transport"], session["rtt_ms"]);
+        }
+    });
+    let (path, transport) = pair.path();
+    pair.stop();
+    println!("the session stood for {} s, at the end {path} {transport}", within.as_secs());
+    Ok(())
 }

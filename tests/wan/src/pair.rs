@@ -1,16 +1,20 @@
 //! Two paired engines and their relay, as programs in a lab.
 
+use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use farhold_tests::peer::{Peer, PeerOptions, Relay};
-use farhold_tests::wait_for;
+use farhold_tests::{tree, wait_for};
 use serde_json::Value;
 
 use crate::lab::{Lab, Site};
 
 /// How long a connection or a better path may take, on a loaded machine behind a link that loses packets.
 const WITHIN: Duration = Duration::from_secs(60);
+
+/// Bytes of a file that is read to see whether a session works.
+const FILE: usize = 4 << 20;
 
 /// Two engines that know each other as "far" and "near", their relay, and the lab they are in.
 ///
@@ -75,6 +79,34 @@ impl Pair {
         share(&self.near, "far", folder);
         let name = folder.file_name().expect("a folder has a name").to_string_lossy();
         self.far.wait_path(&format!("near/{name}/{entry}"));
+    }
+
+    /// The far peer reads a new file of the near one, and every byte of it is right. `seed` names the file.
+    pub fn read_new(&self, seed: u64) {
+        let name = format!("file-{seed}");
+        let folder = self.near.home().join("shared");
+        let first = !folder.exists();
+        tree::write(&folder.join(&name), seed, FILE);
+        if first {
+            self.share_near(&folder, &name);
+        }
+        let seen = self.far.wait_path(&format!("near/shared/{name}"));
+        assert!(fs::read(seen).expect("its bytes") == tree::bytes(seed, FILE), "{name} was read wrongly");
+    }
+
+    /// For `within`, the far peer reads one new file after the other, and the session stands all the time; tells
+    /// `each` how many files have been read, and the session.
+    pub fn endure(&self, within: Duration, mut each: impl FnMut(u64, &Value)) {
+        let end = Instant::now() + within;
+        for number in 1.. {
+            self.read_new(number);
+            let session = self.session();
+            assert_eq!(session["state"], "connected", "after {number} files: {session}");
+            each(number, &session);
+            if Instant::now() > end {
+                return;
+            }
+        }
     }
 
     /// Ends everything in good order.

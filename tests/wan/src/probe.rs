@@ -14,42 +14,53 @@ use crate::space::Space;
 /// What a UDP packet of full size carries over IPv4.
 const DATAGRAM: usize = 1472;
 /// What a probe waits for an answer, above any round trip that is emulated.
-const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 /// Buffer of the UDP probe's receiver.
 const RECEIVE_BUFFER: usize = 16 << 20;
-/// Round trips of one ping.
+/// Round trips of one ping, and how many lost packets end it.
 const PINGS: usize = 10;
+const LOST_PINGS: usize = 2;
+/// How soon a probe's helper notices the end.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Median round trip of a UDP echo from `from` to `to`, whose address is `ip`; fails if nothing comes back.
 pub fn ping(from: &Space, to: &Space, ip: IpAddr) -> Result<Duration> {
     let server = to.run(|| UdpSocket::bind((ip, 0)))?;
-    server.set_read_timeout(Some(ANSWER_WITHIN * 2))?;
-    let address = server.local_addr()?;
+    server.set_read_timeout(Some(LOOK_EVERY))?;
     let client = from.run(|| UdpSocket::bind(unspecified(ip)))?;
-    client.connect(address)?;
+    client.connect(server.local_addr()?)?;
     client.set_read_timeout(Some(ANSWER_WITHIN))?;
+    let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
             let mut packet = [0; 64];
-            for _ in 0..PINGS {
-                let Ok((length, sender)) = server.recv_from(&mut packet) else { return };
-                if server.send_to(&packet[..length], sender).is_err() {
-                    return;
+            while !stop.load(Ordering::Relaxed) {
+                if let Ok((length, sender)) = server.recv_from(&mut packet) {
+                    // An answer that cannot be sent is a lost one.
+                    let _ = server.send_to(&packet[..length], sender);
                 }
             }
         });
-        let mut trips = Vec::new();
-        for number in 0..PINGS {
-            let start = Instant::now();
-            client.send(&[number as u8])?;
-            // A lost packet is no round trip.
-            if client.recv(&mut [0; 64]).is_ok() {
-                trips.push(start.elapsed());
-            }
-        }
+        let trips = round_trips(&client);
+        stop.store(true, Ordering::Relaxed);
+        let mut trips = trips?;
         trips.sort_unstable();
         trips.get(trips.len() / 2).copied().context("no answer")
     })
+}
+
+/// The round trips of packets that were answered; few if many are lost.
+fn round_trips(client: &UdpSocket) -> io::Result<Vec<Duration>> {
+    let (mut trips, mut lost) = (Vec::new(), 0);
+    while trips.len() < PINGS && lost < LOST_PINGS {
+        let start = Instant::now();
+        client.send(b"ping")?;
+        match client.recv(&mut [0; 64]) {
+            Ok(_) => trips.push(start.elapsed()),
+            Err(_) => lost += 1,
+        }
+    }
+    Ok(trips)
 }
 
 /// Bytes per second that `flows` TCP connections carry together from `from` to `to`, whose address is `ip`, in the
