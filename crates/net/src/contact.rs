@@ -1,17 +1,22 @@
 //! One saved contact: a task that drives its [`Lifecycle`](crate::connect::lifecycle::Lifecycle).
 
 mod dial;
+mod flow;
+mod punching;
 mod task;
 
 use std::sync::Arc;
 
-use farhold_secure::{PublicKeys, Rendezvous};
+use farhold_secure::{PublicKeys, RandomError, Rendezvous, random};
 use farhold_wire::{ContactId, limits};
 use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::dial::{Meeting, dial_bridge};
+pub(crate) use self::flow::{FlowError, Keeper, canonical};
 use crate::calls::serving::Serving;
+use crate::connect::lifecycle::Nonce;
 use crate::leg::Parties;
 use crate::rendezvous::SubscribeError;
 use crate::roster::Host;
@@ -31,6 +36,19 @@ pub(crate) enum Wish {
     None,
     Connect,
     Disconnect,
+}
+
+/// The random numbers that a contact's start takes: drawn before anything is given up for it.
+#[derive(Debug)]
+pub(crate) struct Fresh {
+    slot_key: [u8; limits::SLOT_KEY_BYTES],
+    nonce: Nonce,
+}
+
+impl Fresh {
+    pub(crate) fn draw() -> Result<Self, RandomError> {
+        Ok(Self { slot_key: random::array()?, nonce: random::array()? })
+    }
 }
 
 /// Where calls go now.
@@ -60,10 +78,11 @@ impl Contact {
         keys: PublicKeys,
         rendezvous: Rendezvous,
         promotion: Option<Arc<Promotion>>,
+        fresh: Fresh,
         shared: &Arc<Shared>,
     ) -> Result<Self, SubscribeError> {
         let rendezvous = Arc::new(rendezvous);
-        let subscription = shared.relay.subscribe(&rendezvous)?;
+        let subscription = shared.relay.subscribe(&rendezvous, fresh.slot_key)?;
         let parties = Arc::new(Parties {
             identity: Arc::clone(&shared.identity),
             peer: keys,
@@ -79,7 +98,7 @@ impl Contact {
         let (way_sender, way) = watch::channel(Way::Offline);
         let (reports, report_receiver) = mpsc::channel(REPORTS);
         let cancel = shared.cancel.child_token();
-        let task = task::Task::new(task::Parts {
+        let parts = task::Parts {
             shared: Arc::clone(shared),
             parties,
             subscription,
@@ -93,7 +112,8 @@ impl Contact {
             state: state_sender,
             way: way_sender,
             cancel: cancel.clone(),
-        })?;
+        };
+        let task = task::Task::new(parts, fresh.nonce);
         shared.tracker.spawn(task.run());
         let reads = Arc::new(Semaphore::new(limits::READS_AT_ONCE));
         Ok(Self { state, way, reads, wish, cancel })
@@ -108,5 +128,12 @@ impl Contact {
 impl Drop for Contact {
     fn drop(&mut self) {
         self.cancel.cancel();
+    }
+}
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
     }
 }

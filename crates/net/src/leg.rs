@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use crate::bridge::BridgeError;
 use crate::clock;
 use crate::connect::lifecycle::Goodbye;
+use crate::contact::FlowError;
 use crate::control::{ControlChannel, ControlError, Message};
 use crate::socket::Socket;
 use crate::stream::RecordStream;
@@ -55,6 +56,10 @@ pub(crate) enum LegError {
     Io(#[from] io::Error),
     #[error("the relay's bridge: {0}")]
     Bridge(#[from] BridgeError),
+    #[error("the relay: {0}")]
+    Flow(#[from] FlowError),
+    #[error("this way is not open to this program")]
+    Unavailable,
     #[error(transparent)]
     Opening(#[from] OpeningError),
     #[error(transparent)]

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::{NetConfig, SavedContact};
-use crate::contact::{Contact, Wish};
+use crate::contact::{Contact, Fresh, Wish};
 use crate::counters::WireCounter;
 use crate::error::NetError;
 use crate::event::NetEvent;
@@ -21,7 +21,7 @@ use crate::network::{self, Addresses};
 use crate::pairing::{self, Pairing};
 use crate::peer::Peer;
 use crate::quic::Quic;
-use crate::rendezvous::Relay;
+use crate::rendezvous::{Relay, reflexive};
 use crate::service::PeerService;
 use crate::shared::Shared;
 use crate::state::{ContactState, RelayState};
@@ -75,6 +75,7 @@ impl Net {
         let cancel = cancel.child_token();
         let (addresses_sender, addresses) = watch::channel(Addresses::look().unwrap_or_default());
         let (announced_sender, announced) = watch::channel(Vec::new());
+        let (outer_sender, outer) = watch::channel(Vec::new());
         let relay = Relay::start(address.clone(), addresses.clone(), &tracker, cancel.clone());
         let here = Abilities::here(0);
         let abilities = Abilities { hardware_aes: hardware_aes.unwrap_or(here.hardware_aes), ..here };
@@ -94,6 +95,7 @@ impl Net {
             endpoint: port.as_ref().map(|(_, endpoint)| endpoint.clone()),
             addresses,
             announced,
+            outer,
             events,
             tracker,
             cancel,
@@ -108,7 +110,12 @@ impl Net {
                 cancel: shared.cancel.clone(),
             });
             shared.tracker.spawn(listener::serve(listener, Arc::clone(&reception)));
-            shared.tracker.spawn(listener::serve_quic(endpoint, reception));
+            shared.tracker.spawn(listener::serve_quic(endpoint.clone(), reception));
+            if let Some(relay) = shared.address.clone() {
+                let (addresses, cancel) = (shared.addresses.clone(), shared.cancel.clone());
+                let asking = reflexive::follow(endpoint, relay, addresses, outer_sender, cancel);
+                shared.tracker.spawn(asking);
+            }
             let given = announce.or_else(|| bind.map(|ip| vec![SocketAddr::new(ip, listening.port())]));
             let announcing =
                 announce_addresses(Arc::clone(&shared), given, listening.port(), announced_sender);
@@ -228,10 +235,11 @@ impl Net {
         let SavedContact { id, keys, secret, provisional } = contact;
         let pairing = contacts.pairings.get(&id).filter(|_| provisional);
         let promotion = pairing.map(|pairing| Arc::clone(pairing.promotion()));
-        // The older one goes first: two would take each other's legs.
+        let fresh = Fresh::draw()?;
+        // The older one goes first: two would take each other's legs. In its place nothing can fail any more.
         contacts.saved.remove(&id);
         let rendezvous = Rendezvous::saved(&secret, side);
-        let contact = Contact::start(id, keys, rendezvous, promotion, &self.inner.shared)?;
+        let contact = Contact::start(id, keys, rendezvous, promotion, fresh, &self.inner.shared)?;
         contacts.saved.insert(id, contact);
         Ok(())
     }

@@ -91,6 +91,27 @@ impl Addresses {
         }
         ordered
     }
+
+    /// Where a contact's NAT or firewall may let our datagrams in: where the relay sees it, and its own addresses on other
+    /// networks.
+    pub(crate) fn punchable(
+        &self,
+        reflexive: &[SocketAddr],
+        candidates: &[Candidate],
+        loopback: bool,
+    ) -> Vec<SocketAddr> {
+        let outer =
+            reflexive.iter().map(|address| SocketAddr::new(address.ip().to_canonical(), address.port()));
+        let outer = outer.filter(|address| address.port() != 0 && is_reachable(address.ip(), loopback));
+        let own = candidates.iter().filter(|candidate| candidate.path == Path::Direct);
+        let mut punchable = Vec::new();
+        for address in outer.chain(own.map(|candidate| candidate.address)) {
+            if !punchable.contains(&address) {
+                punchable.push(address);
+            }
+        }
+        punchable
+    }
 }
 
 /// Keeps `addresses` up to date.
@@ -188,6 +209,19 @@ mod tests {
         );
         let local: Vec<_> = ours.candidates(&announced, true).iter().map(|c| c.address).collect();
         assert_eq!(local, sockets(&["127.0.0.1:9"]));
+    }
+
+    #[test]
+    fn what_is_punched() {
+        let ours = addresses(&[("192.168.1.5", 24)]);
+        let candidates = ours.candidates(&sockets(&["192.168.1.9:9", "198.51.100.1:9"]), false);
+        let reflexive =
+            sockets(&["[::ffff:203.0.113.7]:40000", "198.51.100.1:9", "127.0.0.1:9", "203.0.113.7:0"]);
+        assert_eq!(
+            ours.punchable(&reflexive, &candidates, false),
+            sockets(&["203.0.113.7:40000", "198.51.100.1:9"])
+        );
+        assert_eq!(ours.punchable(&reflexive, &[], true), sockets(&["127.0.0.1:9"]));
     }
 
     #[test]

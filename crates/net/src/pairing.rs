@@ -15,7 +15,7 @@ use farhold_secure::{Code, PairSecret, PublicKeys, RandomError, Rendezvous, Side
 use farhold_wire::ContactId;
 use subtle::ConstantTimeEq;
 use tokio::sync::watch;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use self::round::{RoundError, Secret};
@@ -65,7 +65,7 @@ impl Pairing {
     ) -> Result<Option<Self>, SubscribeError> {
         let Some(rendezvous) = Rendezvous::pairing(shared.identity.code(), &code) else { return Ok(None) };
         let rendezvous = Arc::new(rendezvous);
-        let subscription = shared.relay.subscribe(&rendezvous)?;
+        let subscription = shared.relay.subscribe(&rendezvous, random::array()?)?;
         let (stored, stored_receiver) = watch::channel(stored);
         let cancel = shared.cancel.child_token();
         let promotion = Promotion::new(id_of(&code), Arc::clone(shared), cancel.clone());
@@ -137,7 +137,6 @@ impl Task {
                 met = self.meet(nonce, &other) => met,
                 // With the other's next nonce; ours stays, or each change would bring about another.
                 () = self.news(&other) => continue,
-                () = sleep(RENEW) => true,
             };
             if met {
                 nonce = random::array()?;
@@ -191,7 +190,7 @@ impl Task {
         let _ = seen.wait_for(|seen| !unchanged(seen)).await;
     }
 
-    /// Runs one round on one leg; `true` if the leg met the other side, so that its token is used.
+    /// Runs one round on one leg; `true` if the leg met the other side or waited long, so that it takes a fresh nonce.
     async fn meet(&self, nonce: Nonce, other: &Other) -> bool {
         let Some(relay) = self.shared.address.clone() else { return false };
         let side = self.rendezvous.side();
@@ -208,12 +207,14 @@ impl Task {
         let meeting = Meeting { relay, nonces, leg: 0 };
         let counter = WireCounter::part_of(&self.shared.counter);
         let dialled = dial_bridge(meeting, &parties, &self.entry, counter, self.cancel.clone());
-        let leg = match dialled.await {
-            Ok(leg) => leg,
-            Err(failed) => {
+        // Only the leg: the round after it has deadlines of its own, and storing may take longer.
+        let leg = match timeout(RENEW, dialled).await {
+            Ok(Ok(leg)) => leg,
+            Ok(Err(failed)) => {
                 tracing::debug!(error = %failed.error, "a pairing leg came to nothing");
                 return failed.met;
             }
+            Err(_) => return true,
         };
         if let Err(error) = self.round(leg, side, other).await {
             tracing::debug!(%error, "a pairing round broke off");

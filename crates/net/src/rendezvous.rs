@@ -2,21 +2,23 @@
 //!
 //! * [`link`] keeps the connection, [`watcher`] the one watch with everybody's tokens.
 //! * [`heartbeat`] posts for one contact, whatever becomes of sessions with it.
+//! * [`reflexive`] asks from where the relay sees our UDP port.
 //! * [`mailbox`] makes presence and news of what lies under a contact's tokens.
 
 mod heartbeat;
 mod link;
 mod mailbox;
+pub(crate) mod reflexive;
 pub(crate) mod rpc;
 mod watcher;
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use farhold_secure::rendezvous::Hour;
-use farhold_secure::{RandomError, Rendezvous, Token, random};
+use farhold_secure::{RandomError, Rendezvous, Token};
 use farhold_wire::limits;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -44,6 +46,8 @@ pub(crate) struct Relay {
     links: watch::Sender<Option<Link>>,
     state: watch::Sender<RelayState>,
     reflexive: watch::Sender<Option<IpAddr>>,
+    /// The relay's UDP port, at the address at which its gRPC port was last reached.
+    udp: Mutex<Option<SocketAddr>>,
     /// Numbers the posts of this run.
     posts: AtomicU64,
     tracker: TaskTracker,
@@ -90,6 +94,7 @@ impl Relay {
             links: watch::Sender::new(None),
             state: watch::Sender::new(state),
             reflexive: watch::Sender::new(None),
+            udp: Mutex::new(None),
             posts: AtomicU64::new(0),
             tracker: tracker.clone(),
             cancel,
@@ -111,12 +116,21 @@ impl Relay {
         self.reflexive.subscribe()
     }
 
-    /// Looks for a contact from now on, and posts for it once there is [`Subscription::post`].
+    /// Where the relay's UDP port is, once the relay was reached.
+    pub(crate) fn udp(&self) -> Option<SocketAddr> {
+        *self.lock_udp()
+    }
+
+    fn lock_udp(&self) -> MutexGuard<'_, Option<SocketAddr>> {
+        self.udp.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks for a contact from now on, and posts for it once there is [`Subscription::post`]. `slot_key` is random.
     pub(crate) fn subscribe(
         self: &Arc<Self>,
         rendezvous: &Arc<Rendezvous>,
+        slot_key: [u8; limits::SLOT_KEY_BYTES],
     ) -> Result<Subscription, SubscribeError> {
-        let slot_key = random::array()?;
         let mut registry = self.registry();
         if registry.mailboxes.len() >= SUBSCRIPTIONS {
             return Err(SubscribeError::TooMany);

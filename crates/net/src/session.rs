@@ -20,10 +20,12 @@ use crate::calls::rpc::PeerClient;
 use crate::calls::serving::Serving;
 use crate::config::RelayAddress;
 use crate::connect::lifecycle::{Goodbye, Nonce, SessionEvent, SessionId};
+use crate::contact::Keeper;
 use crate::control::Message;
 use crate::counters::WireCounter;
+use crate::governor::Gate;
 use crate::leg::{Leg, Parties};
-use crate::state::{LaneInfo, Path};
+use crate::state::{LaneInfo, Path, Transport};
 use crate::tickets::Tickets;
 
 /// How long calls on a session that was replaced may take to finish before they are made again on the newer one.
@@ -45,12 +47,16 @@ pub(crate) struct Setup {
     pub(crate) parties: Arc<Parties>,
     /// The nonces of side 0 and side 1, for lanes through the bridge.
     pub(crate) nonces: Option<(Nonce, Nonce)>,
+    /// Keeps the way through the relay's UDP open.
+    pub(crate) keeper: Option<Keeper>,
     pub(crate) relay: Option<RelayAddress>,
     pub(crate) tickets: Arc<Tickets>,
     pub(crate) serving: Serving,
     /// Counts the bytes of all sessions.
     pub(crate) counter: Arc<WireCounter>,
     pub(crate) reports: mpsc::Sender<(SessionId, SessionEvent)>,
+    /// What the governor of the session before kept, if that ran the same path.
+    pub(crate) former_window: Option<u64>,
     pub(crate) cancel: CancellationToken,
 }
 
@@ -61,6 +67,8 @@ pub(crate) struct Calls {
     pub(crate) urgent: watch::Receiver<Option<PeerClient>>,
     pub(crate) bulk: Arc<BulkPool>,
     pub(crate) activity: Arc<Activity>,
+    /// What lets reads through.
+    pub(crate) governor: Arc<Gate>,
     /// Ends with the session.
     pub(crate) ended: CancellationToken,
 }
@@ -88,18 +96,22 @@ pub(crate) enum Order {
 pub(crate) struct Session {
     pub(crate) id: SessionId,
     pub(crate) path: Path,
+    pub(crate) transport: Transport,
     /// Our address, if the control lane is a straight one and hangs on it.
     pub(crate) local: Option<IpAddr>,
     pub(crate) calls: Arc<Calls>,
     pub(crate) view: watch::Receiver<View>,
     orders: mpsc::Sender<Order>,
+    _keeper: Option<Keeper>,
     cancel: CancellationToken,
 }
 
 impl Session {
     /// Starts a session on a leg; its task is `tracker`'s.
-    pub(crate) fn start(setup: Setup, tracker: &TaskTracker) -> Self {
+    pub(crate) fn start(mut setup: Setup, tracker: &TaskTracker) -> Self {
         let (id, path, cancel) = (setup.id, setup.path, setup.cancel.clone());
+        let transport = setup.leg.channel.stream().socket().transport();
+        let keeper = setup.keeper.take();
         let local = match path {
             Path::Relayed => None,
             Path::Punched | Path::Direct | Path::Lan => setup.leg.channel.stream().socket().local(),
@@ -109,10 +121,11 @@ impl Session {
         let (urgent_sender, urgent) = watch::channel(None);
         let activity = Activity::new();
         let bulk = BulkPool::new(Arc::clone(&activity));
-        let calls = Arc::new(Calls { urgent, bulk, activity, ended: cancel.clone() });
+        let governor = Gate::new(setup.former_window);
+        let calls = Arc::new(Calls { urgent, bulk, activity, governor, ended: cancel.clone() });
         let task = task::Task::new(setup, Arc::clone(&calls), urgent_sender, view_sender, order_receiver);
         tracker.spawn(task.run());
-        Self { id, path, local, calls, view, orders, cancel }
+        Self { id, path, transport, local, calls, view, orders, _keeper: keeper, cancel }
     }
 
     /// Gives an order; a session takes no more than a retirement and an end.

@@ -40,6 +40,8 @@ pub(crate) struct Shared {
     pub(crate) addresses: watch::Receiver<Addresses>,
     /// Where contacts are told to reach us.
     pub(crate) announced: watch::Receiver<Vec<SocketAddr>>,
+    /// From where the relay sees our UDP port.
+    pub(crate) outer: watch::Receiver<Vec<SocketAddr>>,
     pub(crate) events: mpsc::Sender<NetEvent>,
     pub(crate) tracker: TaskTracker,
     pub(crate) cancel: CancellationToken,

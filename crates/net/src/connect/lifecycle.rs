@@ -3,24 +3,29 @@
 //!
 //! An *attempt* races legs until one of them is authenticated. Either side starts one: by its user's wish, or when a
 //! session is interrupted. It then takes a fresh nonce and a number, and says so in its post; the other side joins.
-//! Side 0 alone picks the leg. A session that stands on a poor path is replaced if a better leg comes in time.
+//! Side 0 alone picks the leg. While the session is not of the best grade the attempt goes on, slowly and for better legs
+//! only.
 
 mod effects;
+mod events;
 mod legs;
 mod timing;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
 use std::time::Duration;
 
 use farhold_secure::Side;
 use tokio::time::Instant;
 
-pub(crate) use self::effects::{Effect, MyPost};
+pub(crate) use self::effects::{Effect, MyPost, PunchPlan};
+pub(crate) use self::events::{Event, Goodbye, Moment, Nonce, PeerPost, SessionEvent, SessionId};
 pub(crate) use self::legs::{LegId, Origin, ReadyLeg};
-use super::race::{Candidate, DialId, Race};
-use crate::state::{OfflineReason, Path};
+use super::grade::Grade;
+use super::race::Race;
+use crate::state::{MissingWay, OfflineReason, Path, Transport};
 
-/// How long an attempt lasts, and how long after its start a session may still move to a better path.
+/// How long an attempt lasts.
 pub(crate) const ATTEMPT: Duration = Duration::from_secs(10);
 /// An attempt of our own that has not succeeded takes a fresh nonce this often: whatever made the two sides wait for
 /// each other on different legs ends with it.
@@ -39,86 +44,8 @@ const YOUNG: Duration = Duration::from_secs(3);
 /// How long to wait then, at most, for each time in a row.
 const CHANCE: Duration = Duration::from_millis(100);
 
-/// Random bytes of a post; those of both sides make the bridge tokens.
-pub(crate) type Nonce = [u8; 16];
-
-/// When something happens, and the randomness that an attempt started by it takes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Moment {
-    pub(crate) now: Instant,
-    pub(crate) unix_milliseconds: u64,
-    pub(crate) fresh: Nonce,
-}
-
-/// Names a session within one contact.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct SessionId(pub(crate) u64);
-
-/// What a contact's post says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PeerPost {
-    pub(crate) nonce: Nonce,
-    pub(crate) want: bool,
-    pub(crate) refuse: bool,
-    pub(crate) attempt: u64,
-    /// Best first.
-    pub(crate) candidates: Vec<Candidate>,
-}
-
-/// What the other end of a session did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SessionEvent {
-    /// Side 1 told its newest attempt.
-    Settled(u64),
-    /// Nothing came where something should have.
-    Silent,
-    /// Something came again.
-    Alive,
-    /// The control lane ended.
-    Closed,
-    /// The contact said goodbye.
-    Goodbye(Goodbye),
-}
-
-/// Why a side ends a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Goodbye {
-    /// Its user disconnected.
-    User,
-    /// Its program stops.
-    Stopping,
-    /// A newer session carries on.
-    Replaced,
-    /// It wants none now.
-    Refused,
-}
-
-/// What can happen.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// Our user wants a session.
-    Connect,
-    /// Our user wants none.
-    Disconnect,
-    /// A newer post of the contact.
-    Post(PeerPost),
-    /// The relay has no post of the contact.
-    Absent,
-    /// The relay is reached, or lost.
-    Relay { up: bool },
-    /// Our addresses are others than before; `unrooted` says that the session's own is gone.
-    Network { unrooted: bool },
-    /// A leg that we dialled came to nothing; `met` as in [`Race::failed`].
-    Failed { dial: DialId, met: bool },
-    /// The contact refused a leg that we dialled.
-    Refused { dial: DialId },
-    /// A leg is authenticated.
-    Ready(ReadyLeg),
-    /// Something came of a session.
-    Session(SessionId, SessionEvent),
-    /// The deadline has come.
-    Time,
-}
+/// What a leg to where a punch came from is worth.
+const PUNCHED: Grade = Grade { path: Path::Punched, transport: Transport::Quic };
 
 /// How it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,7 +82,9 @@ enum Link {
 #[derive(Debug, Clone, Copy)]
 struct Session {
     id: SessionId,
-    path: Path,
+    grade: Grade,
+    /// The least round trip that was measured.
+    rtt: Option<Duration>,
     since: Instant,
     /// Number of its nomination.
     nominated: u64,
@@ -174,11 +103,12 @@ struct Interruption {
 #[derive(Debug)]
 struct Attempt {
     race: Race,
-    ends: Instant,
+    /// None while a session stands that it may better.
+    ends: Option<Instant>,
     renew: Instant,
     /// Told as `Connecting`; retries are not.
     shown: bool,
-    /// The nonces of the leg through the bridge that is under way.
+    /// The nonces of side 0 and side 1 that legs through the relay and punches go by.
     pair: Option<(Nonce, Nonce)>,
 }
 
@@ -203,6 +133,9 @@ pub(crate) struct Lifecycle {
     young: u32,
     effects: VecDeque<Effect>,
     posted: Option<MyPost>,
+    punching: Option<PunchPlan>,
+    /// What the last try of each grade met.
+    reasons: BTreeMap<Grade, String>,
     last_dial: u64,
     last_session: u64,
 }
@@ -226,6 +159,8 @@ impl Lifecycle {
             young: 0,
             effects: VecDeque::new(),
             posted: None,
+            punching: None,
+            reasons: BTreeMap::new(),
             last_dial: 0,
             last_session: 0,
         };
@@ -241,7 +176,7 @@ impl Lifecycle {
                 self.intent = Intent::Disconnected;
                 self.end(OfflineReason::Disconnected, Some(Goodbye::User));
             }
-            Event::Post(post) => self.posted_by_peer(post),
+            Event::Post(post) => self.posted_by_peer(post, at),
             Event::Absent => self.absent(),
             Event::Relay { up } => self.relay(up, at),
             Event::Network { unrooted } => {
@@ -249,10 +184,13 @@ impl Lifecycle {
                     self.silent(at);
                 }
                 self.try_anew(at);
+                self.hasten(at);
             }
-            Event::Failed { dial, met } => {
-                if let Some(attempt) = &mut self.attempt {
-                    attempt.race.failed(dial, met, at.now);
+            Event::Failed { dial, met, reason } => {
+                if let Some(attempt) = &mut self.attempt
+                    && let Some(grade) = attempt.race.failed(dial, met, at.now)
+                {
+                    self.reasons.insert(grade, reason);
                 }
             }
             Event::Refused { dial } => {
@@ -262,6 +200,10 @@ impl Lifecycle {
                 self.refuses = true;
             }
             Event::Ready(leg) => self.ready(&leg, at),
+            Event::Punched { address } => self.punched(address, at),
+            Event::Unpunched => {
+                self.reasons.insert(PUNCHED, "no datagram of the contact came through".to_owned());
+            }
             Event::Session(id, event) => self.session(id, event, at),
             Event::Time => {}
         }
@@ -292,7 +234,19 @@ impl Lifecycle {
         if self.healthy() { Some(true) } else { self.present }
     }
 
-    /// The nonces of side 0 and side 1 for a leg through the bridge.
+    /// What is better than the session that stands and was tried in vain, the best first.
+    pub(crate) fn missing(&self) -> Vec<MissingWay> {
+        let Link::Up { session, .. } = &self.link else { return Vec::new() };
+        let better = self.reasons.range((Bound::Excluded(session.grade), Bound::Unbounded));
+        let of = |(grade, reason): (&Grade, &String)| MissingWay {
+            path: grade.path,
+            transport: grade.transport,
+            reason: reason.clone(),
+        };
+        better.rev().map(of).collect()
+    }
+
+    /// The nonces of side 0 and side 1 for a leg through the relay.
     pub(crate) fn nonces(&self) -> Option<(Nonce, Nonce)> {
         let theirs = self.post.as_ref()?.nonce;
         Some(match self.side {
@@ -319,7 +273,10 @@ impl Lifecycle {
         }
     }
 
-    fn posted_by_peer(&mut self, post: PeerPost) {
+    fn posted_by_peer(&mut self, post: PeerPost, at: &Moment) {
+        if self.post.as_ref() != Some(&post) {
+            self.hasten(at);
+        }
         let news = self.present != Some(true) || self.refuses && !post.refuse;
         self.present = Some(true);
         self.refuses = post.refuse;
@@ -368,27 +325,25 @@ impl Lifecycle {
             SessionEvent::Settled(number) => {
                 session.theirs = Some(session.theirs.map_or(number, |known| known.max(number)));
             }
+            SessionEvent::Measured(rtt) => {
+                session.rtt = Some(session.rtt.map_or(rtt, |known| known.min(rtt)));
+            }
             SessionEvent::Silent => self.silent(at),
             SessionEvent::Alive => {
-                let path = session.path;
-                if silent.take().is_some()
-                    && let Some(attempt) = &mut self.attempt
-                {
-                    attempt.race.only_above(path);
-                    attempt.ends = at.now + ATTEMPT;
-                    attempt.pair = None;
+                if silent.take().is_some() {
+                    self.better(at);
                 }
             }
             SessionEvent::Closed if self.refuses => self.end(OfflineReason::PeerDisconnected, None),
             // As in [`Self::absent`], which may come first.
-            SessionEvent::Closed if self.present == Some(false) && session.path != Path::Relayed => {
+            SessionEvent::Closed if self.present == Some(false) && session.grade.path != Path::Relayed => {
                 self.end(OfflineReason::Absent, None);
             }
             SessionEvent::Closed | SessionEvent::Goodbye(Goodbye::Replaced) => {
                 let since = silent.map_or(at.now, |interruption| interruption.since);
                 let until = (at.now + CLOSED_GRACE)
                     .min(silent.map_or(at.now + CLOSED_GRACE, |interruption| interruption.until));
-                let Session { path, since: begun, .. } = *session;
+                let Session { grade: Grade { path, .. }, since: begun, .. } = *session;
                 self.effects.push_back(Effect::End(id, None));
                 let reason = OfflineReason::Closed;
                 self.link = Link::Cut { interruption: Interruption { since, until, reason, path } };
@@ -424,7 +379,7 @@ impl Lifecycle {
                 since: at.now,
                 until: at.now + SILENT_GRACE,
                 reason: OfflineReason::Silent,
-                path: session.path,
+                path: session.grade.path,
             });
             self.start_own(false, at);
         }

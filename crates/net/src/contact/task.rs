@@ -2,34 +2,36 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use farhold_secure::opening::LegKind;
 use farhold_secure::{RandomError, random};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::dial::{DialError, Dialled, Meeting, dial_direct, dial_relayed};
-use super::{Way, Wish};
+use super::dial::{Dial, DialError, Dialled, Relayed};
+use super::punching::Punching;
+use super::{Way, Wish, until};
 use crate::calls::serving::Serving;
 use crate::clock;
+use crate::connect::grade::Grade;
 use crate::connect::lifecycle::{
     Effect, Event, Goodbye, LegId, Lifecycle, Moment, MyPost, Nonce, Origin, PeerPost, Phase, ReadyLeg,
     SessionEvent, SessionId,
 };
 use crate::connect::race::{DialId, Target};
 use crate::control::Message;
-use crate::counters::WireCounter;
+use crate::governor::GovernorMeter;
 use crate::leg::{Leg, LegError, Parties};
 use crate::rendezvous::rpc::PresencePost;
 use crate::rendezvous::{Seen, Subscription};
 use crate::roster::{Entry, IncomingLeg};
 use crate::session::{Order, Session, Setup};
 use crate::shared::{Promotion, Shared};
-use crate::state::{Connection, ContactState, OfflineReason, Path, RelayState, SessionState, Transport};
+use crate::state::{Connection, ContactState, OfflineReason, Path, RelayState, SessionState};
 
 /// How long sessions may take to say goodbye when the program stops or the contact is removed.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -58,7 +60,7 @@ pub(super) struct Parts {
 /// An authenticated leg of which the lifecycle decides.
 struct Candidate {
     leg: Leg,
-    nonces: Option<(Nonce, Nonce)>,
+    relayed: Option<Relayed>,
 }
 
 pub(super) struct Task {
@@ -67,10 +69,13 @@ pub(super) struct Task {
     dials: JoinSet<Result<Dialled, DialError>>,
     dialling: HashMap<Id, DialId>,
     aborts: HashMap<DialId, AbortHandle>,
+    punching: Punching,
     refusals: JoinSet<()>,
     candidate: Option<(LegId, Candidate)>,
     last_leg: u64,
     session: Option<Session>,
+    /// Path and window of the session before.
+    former: Option<(Path, u64)>,
     /// Sessions that were replaced or ended and are not through.
     leaving: JoinSet<()>,
     my_post: Option<MyPost>,
@@ -78,22 +83,26 @@ pub(super) struct Task {
 }
 
 impl Task {
-    pub(super) fn new(parts: Parts) -> Result<Self, RandomError> {
-        let lifecycle = Lifecycle::new(parts.parties.side(), parts.shared.address.is_some(), &moment()?);
-        Ok(Self {
+    pub(super) fn new(parts: Parts, nonce: Nonce) -> Self {
+        let at = moment(nonce);
+        let lifecycle = Lifecycle::new(parts.parties.side(), parts.shared.address.is_some(), &at);
+        let punching = Punching::new(parts.parties.side(), parts.shared.endpoint.clone());
+        Self {
             parts,
             lifecycle,
             dials: JoinSet::new(),
             dialling: HashMap::new(),
             aborts: HashMap::new(),
+            punching,
             refusals: JoinSet::new(),
             candidate: None,
             last_leg: 0,
             session: None,
+            former: None,
             leaving: JoinSet::new(),
             my_post: None,
             told: None,
-        })
+        }
     }
 
     pub(super) async fn run(mut self) {
@@ -116,6 +125,7 @@ impl Task {
         let mut relay = self.parts.shared.relay.state();
         let mut addresses = self.parts.shared.addresses.clone();
         let mut announced = self.parts.shared.announced.clone();
+        let mut outer = self.parts.shared.outer.clone();
         relay.mark_changed();
         self.act();
         loop {
@@ -136,6 +146,7 @@ impl Task {
                 },
                 Ok(()) = addresses.changed() => {
                     addresses.mark_unchanged();
+                    self.punching.restart();
                     Some(Event::Network { unrooted: self.unrooted() })
                 }
                 Ok(()) = announced.changed() => {
@@ -143,16 +154,22 @@ impl Task {
                     self.post();
                     None
                 }
-                Some(IncomingLeg { leg, kind: _, number }) = self.parts.incoming.recv() => {
-                    Some(self.ready(leg, None, number, Origin::Accepted))
+                Ok(()) = outer.changed() => {
+                    outer.mark_unchanged();
+                    self.post();
+                    None
                 }
+                Some(IncomingLeg { leg, kind, number }) = self.parts.incoming.recv() => {
+                    Some(self.ready(leg, kind, None, number, Origin::Accepted))
+                }
+                event = self.punching.next() => Some(event),
                 Some(joined) = self.dials.join_next_with_id() => self.dialled(joined),
                 Some((id, event)) = self.parts.report_receiver.recv() => Some(Event::Session(id, event)),
                 Some(_) = self.leaving.join_next() => None,
                 Some(_) = self.refusals.join_next() => None,
                 () = changed(view) => {
                     self.told = None;
-                    None
+                    self.measured()
                 }
                 () = until(deadline) => Some(Event::Time),
             };
@@ -165,7 +182,7 @@ impl Task {
 
     fn handle(&mut self, event: Event) -> Result<(), RandomError> {
         let proof = matches!(event, Event::Post(_) | Event::Ready(_));
-        self.lifecycle.handle(event, &moment()?);
+        self.lifecycle.handle(event, &moment(random::array()?));
         self.act();
         // Both need the pair secret, so the contact has it.
         if proof && let Some(promotion) = self.parts.promotion.take() {
@@ -179,17 +196,18 @@ impl Task {
         match (present, post) {
             (Some(true), Some(post)) => match PresencePost::decode(&post) {
                 Ok(post) => {
-                    let announced = if self.parts.shared.relay_only { &[][..] } else { &post.candidates };
-                    let addresses = self.parts.shared.addresses.borrow();
-                    let mut candidates = addresses.candidates(announced, self.parts.shared.loopback);
-                    if self.parts.shared.no_lan {
-                        candidates.retain(|candidate| candidate.path != Path::Lan);
-                    }
+                    let Shared { relay_only, no_lan, loopback, addresses, .. } = &*self.parts.shared;
+                    let addresses = addresses.borrow();
+                    let announced = if *relay_only { &[][..] } else { &post.candidates };
+                    let reflexive = if *relay_only { &[][..] } else { &post.reflexive };
+                    let mut candidates = addresses.candidates(announced, *loopback);
+                    candidates.retain(|candidate| !no_lan || candidate.path != Path::Lan);
                     Some(Event::Post(PeerPost {
                         nonce: post.nonce,
                         want: post.want,
                         refuse: post.refuse,
                         attempt: post.attempt,
+                        punchable: addresses.punchable(reflexive, &candidates, *loopback),
                         candidates,
                     }))
                 }
@@ -203,6 +221,12 @@ impl Task {
         }
     }
 
+    fn measured(&self) -> Option<Event> {
+        let session = self.session.as_ref()?;
+        let rtt = session.view.borrow().rtt?;
+        Some(Event::Session(session.id, SessionEvent::Measured(rtt)))
+    }
+
     /// Whether the session's own address is gone.
     fn unrooted(&self) -> bool {
         let addresses = self.parts.shared.addresses.borrow();
@@ -213,18 +237,24 @@ impl Task {
     fn ready(
         &mut self,
         leg: Leg,
-        nonces: Option<(Nonce, Nonce)>,
+        kind: LegKind,
+        relayed: Option<Relayed>,
         number: Option<u64>,
         origin: Origin,
     ) -> Event {
         self.last_leg += 1;
         let id = LegId(self.last_leg);
-        let path = match (nonces, leg.channel.stream().socket().peer()) {
-            (None, Ok(peer)) => self.parts.shared.addresses.borrow().path_to(peer.ip()),
+        let socket = leg.channel.stream().socket();
+        let path = match (&relayed, socket.peer()) {
+            (None, Ok(peer)) => match self.parts.shared.addresses.borrow().path_to(peer.ip()) {
+                Path::Direct if kind == LegKind::Punched => Path::Punched,
+                path => path,
+            },
             (Some(_), _) | (None, Err(_)) => Path::Relayed,
         };
-        self.candidate = Some((id, Candidate { leg, nonces }));
-        Event::Ready(ReadyLeg { id, origin, path, number })
+        let grade = Grade { path, transport: socket.transport() };
+        self.candidate = Some((id, Candidate { leg, relayed }));
+        Event::Ready(ReadyLeg { id, origin, grade, number })
     }
 
     fn dialled(&mut self, joined: Result<(Id, Result<Dialled, DialError>), JoinError>) -> Option<Event> {
@@ -236,15 +266,15 @@ impl Task {
         let dial = self.dialling.remove(&task)?;
         self.aborts.remove(&dial);
         Some(match result {
-            Some(Ok(Dialled { leg, number, nonces })) => {
-                self.ready(leg, nonces, number, Origin::Dialled(dial))
+            Some(Ok(Dialled { leg, kind, number, relayed })) => {
+                self.ready(leg, kind, relayed, number, Origin::Dialled(dial))
             }
             Some(Err(DialError { error: LegError::Refused, .. })) => Event::Refused { dial },
             Some(Err(DialError { error, met })) => {
                 tracing::debug!(%error, "a leg came to nothing");
-                Event::Failed { dial, met }
+                Event::Failed { dial, met, reason: error.to_string() }
             }
-            None => Event::Failed { dial, met: false },
+            None => Event::Failed { dial, met: false, reason: "given up".to_owned() },
         })
     }
 
@@ -262,7 +292,8 @@ impl Task {
                         abort.abort();
                     }
                 }
-                Effect::Adopt { leg, session, path, number } => self.adopt(leg, session, path, number),
+                Effect::Punch(plan) => self.punching.follow(plan, &self.parts.parties.rendezvous),
+                Effect::Adopt { leg, session, grade, number } => self.adopt(leg, session, grade, number),
                 Effect::Discard(leg) => drop(self.take_candidate(leg)),
                 Effect::Refuse(leg) => {
                     if let Some(candidate) = self.take_candidate(leg) {
@@ -279,43 +310,40 @@ impl Task {
         self.candidate.take_if(|(candidate, _)| *candidate == id).map(|(_, candidate)| candidate)
     }
 
-    fn dial(&mut self, dial: DialId, target: Target) {
-        let Parts { shared, parties, entry, .. } = &self.parts;
-        let (parties, cancel) = (Arc::clone(parties), self.parts.cancel.clone());
-        let counter = WireCounter::part_of(&shared.counter);
-        let attempt = self.lifecycle.number();
-        let handle = match target {
-            Target::Direct(candidate) => {
-                self.dials.spawn(dial_direct(candidate, parties, attempt, counter, cancel))
-            }
-            Target::Bridged { number } => {
-                let (Some(relay), Some(nonces)) = (shared.address.clone(), self.lifecycle.nonces()) else {
-                    return;
-                };
-                let meeting = Meeting { relay, nonces, leg: number };
-                let entry = Arc::clone(entry);
-                self.dials.spawn(dial_relayed(meeting, parties, entry, attempt, counter, cancel))
-            }
+    fn dial(&mut self, id: DialId, target: Target) {
+        let Parts { shared, parties, entry, cancel, .. } = &self.parts;
+        let dial = Dial {
+            shared: Arc::clone(shared),
+            parties: Arc::clone(parties),
+            entry: Arc::clone(entry),
+            target,
+            attempt: self.lifecycle.number(),
+            nonces: self.lifecycle.nonces(),
+            cancel: cancel.clone(),
         };
-        self.dialling.insert(handle.id(), dial);
-        self.aborts.insert(dial, handle);
+        let handle = self.dials.spawn(dial.run());
+        self.dialling.insert(handle.id(), id);
+        self.aborts.insert(id, handle);
     }
 
-    fn adopt(&mut self, leg: LegId, id: SessionId, path: Path, number: u64) {
-        let Some(Candidate { leg, nonces }) = self.take_candidate(leg) else { return };
+    fn adopt(&mut self, leg: LegId, id: SessionId, grade: Grade, number: u64) {
+        let Some(Candidate { leg, relayed }) = self.take_candidate(leg) else { return };
+        let (nonces, keeper) = relayed.map(|relayed| (relayed.nonces, relayed.keeper)).unzip();
         let Parts { shared, parties, serving, reports, .. } = &self.parts;
         let setup = Setup {
             id,
             leg,
-            path,
+            path: grade.path,
             number,
             parties: Arc::clone(parties),
             nonces,
+            keeper: keeper.flatten(),
             relay: shared.address.clone(),
             tickets: Arc::clone(&shared.tickets),
             serving: serving.clone(),
             counter: Arc::clone(&shared.counter),
             reports: reports.clone(),
+            former_window: self.former.filter(|(path, _)| *path == grade.path).map(|(_, window)| window),
             // The session's own: it says goodbye after everything else was cancelled, and ends with its handle.
             cancel: CancellationToken::new(),
         };
@@ -324,6 +352,7 @@ impl Task {
 
     fn part_with(&mut self, id: SessionId, order: Order) {
         if let Some(session) = self.session.take_if(|session| session.id == id) {
+            self.former = Some((session.path, session.calls.governor.kept()));
             if self.leaving.len() >= LEAVING {
                 // Only a contact that plays with us replaces sessions so fast; dropped, this one ends at once.
                 return;
@@ -335,13 +364,14 @@ impl Task {
 
     fn post(&self) {
         let Some(mine) = self.my_post else { return };
-        let candidates: Vec<SocketAddr> = self.parts.shared.announced.borrow().clone();
+        let Shared { announced, outer, .. } = &*self.parts.shared;
         let post = PresencePost {
             nonce: mine.nonce,
             want: mine.want,
             refuse: mine.refuse,
             attempt: mine.attempt,
-            candidates,
+            candidates: announced.borrow().clone(),
+            reflexive: outer.borrow().clone(),
         };
         self.parts.subscription.post(post.encode());
     }
@@ -365,8 +395,9 @@ impl Task {
                 let view = session.view.borrow().clone();
                 SessionState::Connected(Connection {
                     path: session.path,
-                    transport: Transport::Tcp,
-                    missing: Vec::new(),
+                    transport: session.transport,
+                    missing: self.lifecycle.missing(),
+                    governor: GovernorMeter::new(&session.calls.governor),
                     rtt: view.rtt,
                     epoch: view.epoch,
                     build: view.build,
@@ -392,8 +423,8 @@ async fn refuse(mut leg: Leg) {
     }
 }
 
-fn moment() -> Result<Moment, RandomError> {
-    Ok(Moment { now: Instant::now(), unix_milliseconds: clock::unix_milliseconds(), fresh: random::array()? })
+fn moment(fresh: Nonce) -> Moment {
+    Moment { now: Instant::now(), unix_milliseconds: clock::unix_milliseconds(), fresh }
 }
 
 async fn changed<T>(receiver: Option<&mut watch::Receiver<T>>) {
@@ -403,11 +434,4 @@ async fn changed<T>(receiver: Option<&mut watch::Receiver<T>>) {
         return;
     }
     std::future::pending().await
-}
-
-async fn until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
 }

@@ -19,7 +19,7 @@ use crate::clock;
 /// How often a post is renewed.
 const EVERY: Duration = Duration::from_secs(20);
 /// Between two posts at least: what changes more often is posted as it then is.
-const APART: Duration = Duration::from_millis(100);
+const APART: Duration = Duration::from_millis(20);
 /// Before a post that the relay refused is tried again; doubles up to [`EVERY`].
 const AGAIN: Duration = Duration::from_secs(1);
 /// How long a post lives: two renewals may fail.

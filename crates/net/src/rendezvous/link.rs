@@ -65,10 +65,11 @@ async fn keep_on(address: &RelayAddress, relay: &Relay, addresses: &mut watch::R
     loop {
         let begun = Instant::now();
         let reason = match connect(address).await {
-            Ok((link, seen_as)) => {
+            Ok((link, Found { at, seen_as })) => {
                 tracing::info!("the relay is reached");
                 let broken = link.broken.clone();
                 relay.reflexive.send_replace(Some(seen_as));
+                *relay.lock_udp() = Some(SocketAddr::new(at, address.bridge_port));
                 relay.links.send_replace(Some(link));
                 relay.state.send_replace(RelayState::Connected);
                 broken.cancelled().await;
@@ -92,14 +93,19 @@ async fn keep_on(address: &RelayAddress, relay: &Relay, addresses: &mut watch::R
     }
 }
 
+/// Where the relay was reached, and from where it sees us.
+struct Found {
+    at: IpAddr,
+    seen_as: IpAddr,
+}
+
 /// The first call shows that a relay is there, and how it sees us.
-async fn connect(address: &RelayAddress) -> Result<(Link, IpAddr), CallError> {
+async fn connect(address: &RelayAddress) -> Result<(Link, Found), CallError> {
     let connected = timeout(CONNECT_WITHIN, async {
-        let client = RelayClient::connect(address).await?;
-        let seen_as = client.reflexive().await?;
-        Ok::<_, CallError>((client, seen_as))
+        let (client, at) = RelayClient::connect(address).await?;
+        let seen_as = client.reflexive().await?.ip();
+        Ok::<_, CallError>((client, Found { at, seen_as }))
     });
-    let (client, seen_as): (_, SocketAddr) =
-        connected.await.map_err(|_| CallError::Broken("no answer".to_owned()))??;
-    Ok((Link { client, broken: CancellationToken::new() }, seen_as.ip()))
+    let (client, found) = connected.await.map_err(|_| CallError::Broken("no answer".to_owned()))??;
+    Ok((Link { client, broken: CancellationToken::new() }, found))
 }

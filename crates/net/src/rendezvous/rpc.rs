@@ -68,29 +68,31 @@ pub(crate) struct RelayClient(Client<Channel>);
 pub(crate) struct Watch(Streaming<relay_pb::WatchEvent>);
 
 impl RelayClient {
-    pub(crate) async fn connect(relay: &RelayAddress) -> Result<Self, CallError> {
+    /// Connects; also says at which of its addresses the relay was reached.
+    pub(crate) async fn connect(relay: &RelayAddress) -> Result<(Self, IpAddr), CallError> {
         let broken = |error: tonic::transport::Error| {
             // The outer error only says that there is one.
             let cause =
                 std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
             CallError::Broken(cause)
         };
+        let failed = |error: std::io::Error| CallError::Broken(error.to_string());
+        let stream = socket::connect_host(&relay.host, relay.port).await.map_err(failed)?;
+        stream.set_nodelay(true).map_err(failed)?;
+        let at = stream.peer_addr().map_err(failed)?.ip().to_canonical();
         let endpoint = Endpoint::from_shared(format!("http://{relay}"))
             .map_err(broken)?
             .http2_keep_alive_interval(PING_EVERY)
             .keep_alive_timeout(PING_ANSWERED_WITHIN)
             .keep_alive_while_idle(true);
-        let (host, port) = (relay.host.clone(), relay.port);
+        // One connection and no other in its place: whoever keeps the link decides about the next.
+        let mut stream = Some(TokioIo::new(stream));
         let connector = service_fn(move |_| {
-            let host = host.clone();
-            async move {
-                let stream = socket::connect_host(&host, port).await?;
-                stream.set_nodelay(true)?;
-                Ok::<_, std::io::Error>(TokioIo::new(stream))
-            }
+            let stream = stream.take().ok_or_else(|| std::io::Error::from(std::io::ErrorKind::NotConnected));
+            async move { stream }
         });
         let channel = endpoint.connect_with_connector(connector).await.map_err(broken)?;
-        Ok(Self(Client::new(channel).max_decoding_message_size(limits::RELAY_MESSAGE_BYTES)))
+        Ok((Self(Client::new(channel).max_decoding_message_size(limits::RELAY_MESSAGE_BYTES)), at))
     }
 
     /// The address from which the relay sees us.
@@ -139,24 +141,21 @@ pub(crate) struct PresencePost {
     pub(crate) want: bool,
     pub(crate) refuse: bool,
     pub(crate) attempt: u64,
+    /// Where the poster listens, for TCP and QUIC.
     pub(crate) candidates: Vec<SocketAddr>,
+    /// From where the relay sees its UDP port.
+    pub(crate) reflexive: Vec<SocketAddr>,
 }
 
 impl PresencePost {
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let candidates = self.candidates.iter().map(|address| pb::Candidate {
-            ip: match address.ip() {
-                IpAddr::V4(ip) => Bytes::copy_from_slice(&ip.octets()),
-                IpAddr::V6(ip) => Bytes::copy_from_slice(&ip.octets()),
-            },
-            port: address.port().into(),
-        });
         let post = pb::PresencePost {
             nonce: Bytes::copy_from_slice(&self.nonce),
             want: self.want,
             refuse: self.refuse,
-            candidates: candidates.collect(),
+            candidates: self.candidates.iter().map(announced).collect(),
             attempt: self.attempt,
+            reflexive: self.reflexive.iter().map(announced).collect(),
         };
         post.encode_to_vec()
     }
@@ -166,14 +165,26 @@ impl PresencePost {
         if post.candidates.len() > limits::CANDIDATES {
             return Err(WireError::TooLarge("candidates"));
         }
+        if post.reflexive.len() > limits::REFLEXIVE {
+            return Err(WireError::TooLarge("reflexive addresses"));
+        }
         Ok(Self {
             nonce: array(&post.nonce, "nonce")?,
             want: post.want,
             refuse: post.refuse,
             attempt: post.attempt,
             candidates: post.candidates.iter().map(candidate).collect::<Result<_, _>>()?,
+            reflexive: post.reflexive.iter().map(candidate).collect::<Result<_, _>>()?,
         })
     }
+}
+
+fn announced(address: &SocketAddr) -> pb::Candidate {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) => Bytes::copy_from_slice(&ip.octets()),
+        IpAddr::V6(ip) => Bytes::copy_from_slice(&ip.octets()),
+    };
+    pb::Candidate { ip, port: address.port().into() }
 }
 
 fn candidate(candidate: &pb::Candidate) -> Result<SocketAddr, WireError> {

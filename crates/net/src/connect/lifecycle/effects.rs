@@ -1,9 +1,11 @@
 //! What a [`Lifecycle`](super::Lifecycle) asks for.
 
+use std::net::SocketAddr;
+
 use super::legs::LegId;
 use super::{Goodbye, Nonce, SessionId};
+use crate::connect::grade::Grade;
 use crate::connect::race::{DialId, Target};
-use crate::state::Path;
 
 /// What our post says, apart from where we listen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,8 +16,16 @@ pub(crate) struct MyPost {
     pub(crate) attempt: u64,
 }
 
+/// What is punched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PunchPlan {
+    /// The nonces of side 0 and side 1.
+    pub(crate) nonces: (Nonce, Nonce),
+    pub(crate) addresses: Vec<SocketAddr>,
+}
+
 /// Something to be done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Post this from now on.
     Post(MyPost),
@@ -23,9 +33,11 @@ pub(crate) enum Effect {
     Dial(DialId, Target),
     /// Give a leg up that is being dialled.
     DropDial(DialId),
+    /// Punch these from now on, or nothing.
+    Punch(Option<PunchPlan>),
     /// Make this leg the session. `number` is what we say first on it: as side 0 the nomination, as side 1 our newest
     /// attempt.
-    Adopt { leg: LegId, session: SessionId, path: Path, number: u64 },
+    Adopt { leg: LegId, session: SessionId, grade: Grade, number: u64 },
     /// Close this leg.
     Discard(LegId),
     /// Tell on this leg that we want none, and close it.

@@ -1,10 +1,12 @@
 //! Which authenticated leg becomes the session.
 
+use std::net::SocketAddr;
+
 use farhold_secure::Side;
 
-use super::{ATTEMPT, Attempt, Effect, Intent, Lifecycle, Link, Moment, Session, SessionId};
+use super::{Effect, Intent, Lifecycle, Link, Moment, PUNCHED, Session, SessionId};
+use crate::connect::grade::Grade;
 use crate::connect::race::DialId;
-use crate::state::Path;
 
 /// Names an authenticated leg within one contact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,7 +26,7 @@ pub(crate) enum Origin {
 pub(crate) struct ReadyLeg {
     pub(crate) id: LegId,
     pub(crate) origin: Origin,
-    pub(crate) path: Path,
+    pub(crate) grade: Grade,
     /// At side 0 the contact's newest attempt, if it said so already; at side 1 the number of the nomination.
     pub(crate) number: Option<u64>,
 }
@@ -43,6 +45,14 @@ impl Lifecycle {
         }
     }
 
+    /// Side 0 dials where a punch came from; it is the QUIC client of punched legs.
+    pub(super) fn punched(&mut self, address: SocketAddr, at: &Moment) {
+        self.reasons.remove(&PUNCHED);
+        if let (Side::Zero, Some(attempt)) = (self.side, &mut self.attempt) {
+            attempt.race.punched(address, at.now);
+        }
+    }
+
     /// Side 1 goes by the nominations' order; side 0 decides.
     fn takes(&self, leg: &ReadyLeg) -> bool {
         let Link::Up { session, silent } = &self.link else { return true };
@@ -50,7 +60,7 @@ impl Lifecycle {
             Side::One => leg.number.is_some_and(|number| number > session.nominated),
             Side::Zero => {
                 let newer = leg.number.zip(session.theirs).is_some_and(|(number, known)| number > known);
-                silent.is_some() || self.doubtful() || newer || leg.path > session.path
+                silent.is_some() || self.doubtful() || newer || leg.grade > session.to_surpass()
             }
         }
     }
@@ -70,21 +80,21 @@ impl Lifecycle {
         self.effects.push_back(Effect::Adopt {
             leg: leg.id,
             session: id,
-            path: leg.path,
+            grade: leg.grade,
             number: self.number,
         });
-        self.link = Link::Up {
-            session: Session { id, path: leg.path, since: at.now, nominated, theirs },
-            silent: None,
-        };
+        let session = Session { id, grade: leg.grade, rtt: None, since: at.now, nominated, theirs };
+        self.link = Link::Up { session, silent: None };
+        self.reasons.remove(&leg.grade);
         self.failures = 0;
         self.retry = None;
-        if leg.path == Path::Lan {
-            self.drop_attempt();
-        } else if let Some(Attempt { race, ends, pair, .. }) = &mut self.attempt {
-            race.only_above(leg.path);
-            *ends = at.now + ATTEMPT;
-            *pair = None;
-        }
+        self.better(at);
+    }
+}
+
+impl Session {
+    /// What a leg must surpass to replace it.
+    pub(super) fn to_surpass(&self) -> Grade {
+        self.grade.to_surpass(self.rtt)
     }
 }

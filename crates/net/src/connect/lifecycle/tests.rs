@@ -4,9 +4,9 @@ mod network;
 
 use proptest::prelude::*;
 
-use self::network::{Network, PATHS};
+use self::network::*;
 use super::*;
-use crate::connect::race::Target;
+use crate::connect::race::{Candidate, DialId, Target};
 
 fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
@@ -19,7 +19,7 @@ fn milliseconds(count: u64) -> Duration {
 #[test]
 fn one_who_connects_reaches_the_other_within_five_trips() {
     for side in 0..2 {
-        for reachable in PATHS {
+        for reachable in WAYS {
             let mut network = Network::new(reachable);
             network.settle();
             let start = network.now;
@@ -33,13 +33,13 @@ fn one_who_connects_reaches_the_other_within_five_trips() {
 
 #[test]
 fn a_session_moves_to_the_best_path_that_there_is() {
-    let mut network = Network::new(&[Path::Relayed, Path::Lan]);
+    let mut network = Network::new(&[RELAYED, LAN]);
     // The relay answers first.
     network.direct_delay = milliseconds(900);
     network.user(0, Event::Connect);
     network.until(|network| network.connected());
-    assert_eq!(network.path(), Some(Path::Relayed));
-    network.until(|network| network.connected() && network.path() == Some(Path::Lan));
+    assert_eq!(network.grade(), Some(RELAYED));
+    network.until(|network| network.connected() && network.grade() == Some(LAN));
     assert_eq!(network.interruptions, 0);
     let sessions = network.sessions();
     network.pass(seconds(60));
@@ -48,7 +48,7 @@ fn a_session_moves_to_the_best_path_that_there_is() {
 
 #[test]
 fn disconnecting_is_told_at_once_and_refuses_until_connect() {
-    let mut network = Network::new(&[Path::Relayed]);
+    let mut network = Network::new(&[RELAYED]);
     network.user(0, Event::Connect);
     network.user(1, Event::Connect);
     network.until(|network| network.connected());
@@ -70,7 +70,7 @@ fn disconnecting_is_told_at_once_and_refuses_until_connect() {
 #[test]
 fn silence_interrupts_and_a_return_in_time_goes_on() {
     for gone in [1, 5, 12, 20] {
-        let mut network = Network::new(&[Path::Relayed, Path::Direct]);
+        let mut network = Network::new(&[RELAYED, DIRECT]);
         network.user(0, Event::Connect);
         network.until(|network| network.connected());
         network.cut(true);
@@ -91,7 +91,7 @@ fn silence_interrupts_and_a_return_in_time_goes_on() {
 
 #[test]
 fn silence_for_too_long_is_offline_and_the_session_still_comes_back() {
-    let mut network = Network::new(&[Path::Direct]);
+    let mut network = Network::new(&[DIRECT]);
     network.user(1, Event::Connect);
     network.until(|network| network.connected());
     network.cut(true);
@@ -109,7 +109,7 @@ fn silence_for_too_long_is_offline_and_the_session_still_comes_back() {
 #[test]
 fn a_program_that_is_gone_is_offline_after_eight_seconds_and_found_again_at_its_return() {
     for side in 0..2 {
-        let mut network = Network::new(&[Path::Relayed]);
+        let mut network = Network::new(&[RELAYED]);
         network.user(1 - side, Event::Connect);
         network.until(|network| network.connected());
         network.kill(side);
@@ -130,7 +130,7 @@ fn a_program_that_is_gone_is_offline_after_eight_seconds_and_found_again_at_its_
 fn a_program_that_restarts_at_once_takes_the_session_over() {
     for side in 0..2 {
         // Its socket stays open in the eyes of the other side.
-        let mut network = Network::new(&[Path::Relayed, Path::Lan]);
+        let mut network = Network::new(&[RELAYED, LAN]);
         network.user(1 - side, Event::Connect);
         network.until(|network| network.connected());
         network.kill_silently(side);
@@ -145,7 +145,7 @@ fn a_program_that_restarts_at_once_takes_the_session_over() {
 
 #[test]
 fn no_leg_is_dialled_for_a_contact_that_is_absent() {
-    let mut network = Network::new(&[Path::Relayed, Path::Direct]);
+    let mut network = Network::new(&[RELAYED, DIRECT]);
     network.settle();
     network.kill(1);
     network.pass(seconds(70));
@@ -181,11 +181,11 @@ fn a_relay_that_is_never_reached_is_named() {
     assert_eq!(life.phase(), Phase::Offline { reason: OfflineReason::RelayUnreachable });
 }
 
-/// A session on `path` that is cut while the relay, new to all, has no post of the contact.
-fn cut_and_absent(path: Path, absent_first: bool, at: &Moment) -> Lifecycle {
+/// A session of that grade that is cut while the relay, new to all, has no post of the contact.
+fn cut_and_absent(grade: Grade, absent_first: bool, at: &Moment) -> Lifecycle {
     let mut life = Lifecycle::new(Side::One, true, at);
     life.handle(Event::Relay { up: true }, at);
-    let leg = ReadyLeg { id: LegId(1), origin: Origin::Accepted, path, number: Some(1) };
+    let leg = ReadyLeg { id: LegId(1), origin: Origin::Accepted, grade, number: Some(1) };
     life.handle(Event::Ready(leg), at);
     let Phase::Connected { session } = life.phase() else { panic!("{:?}", life.phase()) };
     let mut events = [Event::Session(session, SessionEvent::Closed), Event::Absent];
@@ -202,10 +202,10 @@ fn cut_and_absent(path: Path, absent_first: bool, at: &Moment) -> Lifecycle {
 fn a_relayed_session_outlives_a_relay_that_forgot_the_contacts_post() {
     for absent_first in [false, true] {
         let mut at = Moment { now: Instant::now(), unix_milliseconds: 1, fresh: [1; 16] };
-        let direct = cut_and_absent(Path::Direct, absent_first, &at);
+        let direct = cut_and_absent(DIRECT, absent_first, &at);
         assert_eq!(direct.phase(), Phase::Offline { reason: OfflineReason::Absent });
 
-        let mut life = cut_and_absent(Path::Relayed, absent_first, &at);
+        let mut life = cut_and_absent(RELAYED, absent_first, &at);
         let interrupted = Phase::Interrupted { since: at.now };
         assert_eq!((life.phase(), life.present()), (interrupted, Some(false)));
         at.now += CLOSED_GRACE - milliseconds(1);
@@ -213,7 +213,14 @@ fn a_relayed_session_outlives_a_relay_that_forgot_the_contacts_post() {
         assert_eq!(life.phase(), interrupted);
         // Its post is a reason to try at once.
         while life.effect().is_some() {}
-        let post = PeerPost { nonce: [2; 16], want: true, refuse: false, attempt: 2, candidates: Vec::new() };
+        let post = PeerPost {
+            nonce: [2; 16],
+            want: true,
+            refuse: false,
+            attempt: 2,
+            candidates: Vec::new(),
+            punchable: Vec::new(),
+        };
         life.handle(Event::Post(post), &at);
         assert_eq!(life.phase(), interrupted);
         assert!(std::iter::from_fn(|| life.effect()).any(|effect| matches!(effect, Effect::Dial(..))));
@@ -231,12 +238,7 @@ fn side_one_goes_by_the_order_of_nominations() {
     let at = Moment { now: Instant::now(), unix_milliseconds: 1, fresh: [1; 16] };
     let mut life = Lifecycle::new(Side::One, true, &at);
     let leg = |id, number| {
-        Event::Ready(ReadyLeg {
-            id: LegId(id),
-            origin: Origin::Accepted,
-            path: Path::Lan,
-            number: Some(number),
-        })
+        Event::Ready(ReadyLeg { id: LegId(id), origin: Origin::Accepted, grade: LAN, number: Some(number) })
     };
     life.handle(leg(1, 20), &at);
     life.handle(leg(2, 10), &at);
@@ -248,6 +250,7 @@ fn side_one_goes_by_the_order_of_nominations() {
             Effect::Post(_)
             | Effect::Dial(..)
             | Effect::DropDial(_)
+            | Effect::Punch(_)
             | Effect::Refuse(_)
             | Effect::Retire(_)
             | Effect::End(..) => None,
@@ -258,7 +261,7 @@ fn side_one_goes_by_the_order_of_nominations() {
 
 #[test]
 fn a_deadline_that_has_come_is_followed_by_a_later_one() {
-    let mut network = Network::new(&[Path::Direct]);
+    let mut network = Network::new(&[DIRECT]);
     network.user(0, Event::Connect);
     network.cut(true);
     for _ in 0..1000 {
@@ -269,6 +272,61 @@ fn a_deadline_that_has_come_is_followed_by_a_later_one() {
     }
 }
 
+/// What can be reached at best, given that QUIC takes no place from TCP where the round trip is short.
+fn is_best(network: &Network) -> bool {
+    let best = network.reachable.iter().max().copied();
+    let as_good = |grade: Grade| grade.to_surpass(Some(network.trip));
+    network.grade().map(as_good) == best.map(as_good)
+}
+
+#[test]
+fn a_way_that_opens_is_taken_and_one_that_closes_is_left_without_end() {
+    let mut network = Network::new(&[RELAYED]);
+    network.user(1, Event::Connect);
+    network.until(|network| network.connected());
+    for ways in [&[RELAYED, RELAYED_QUIC][..], &[RELAYED, RELAYED_QUIC, PUNCHED], &GRADES] {
+        network.reachable = ways.to_vec();
+        let opened = network.now;
+        network.until(|network| network.connected() && is_best(network));
+        assert!(network.now - opened <= seconds(120), "{ways:?}: {:?}", network.now - opened);
+    }
+    assert_eq!(network.interruptions, 0);
+    // The address that carried it is gone: the next best way carries on.
+    network.reachable = vec![RELAYED, PUNCHED];
+    network.lose();
+    let lost = network.now;
+    network.until(|network| network.connected());
+    assert!(network.now - lost <= seconds(5), "{:?}", network.now - lost);
+    network.until(|network| network.connected() && is_best(network));
+}
+
+#[test]
+fn a_change_of_addresses_hastens_what_would_be_better() {
+    let mut network = Network::new(&[RELAYED]);
+    network.user(0, Event::Connect);
+    network.until(|network| network.connected());
+    network.pass(seconds(300));
+    network.reachable = vec![RELAYED, DIRECT_QUIC];
+    network.event(0, Event::Network { unrooted: false });
+    let start = network.now;
+    network.until(|network| network.grade() == Some(DIRECT_QUIC));
+    assert!(network.now - start <= seconds(6), "{:?}", network.now - start);
+}
+
+#[test]
+fn what_is_missing_is_told_with_the_reason_the_best_first() {
+    let mut network = Network::new(&[RELAYED, RELAYED_QUIC]);
+    network.user(0, Event::Connect);
+    network.until(|network| network.connected());
+    network.until(|network| network.grade() == Some(RELAYED_QUIC));
+    network.event(0, Event::Unpunched);
+    network.pass(seconds(20));
+    let missing = network.lives[0].missing();
+    let ways: Vec<_> = missing.iter().map(|way| Grade { path: way.path, transport: way.transport }).collect();
+    assert_eq!(ways, [Grade::BEST, LAN, DIRECT_QUIC, DIRECT, PUNCHED]);
+    assert_eq!(missing[0].reason, "in vain");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
@@ -277,10 +335,10 @@ proptest! {
         offset in 0u64..30_000,
         trip in 1u64..400,
         direct in 0u64..2_000,
-        paths in 0usize..PATHS.len(),
+        paths in 0usize..WAYS.len(),
         first in 0usize..2,
     ) {
-        let mut network = Network::new(PATHS[paths]);
+        let mut network = Network::new(WAYS[paths]);
         network.trip = milliseconds(trip);
         network.direct_delay = milliseconds(direct);
         network.user(first, Event::Connect);
@@ -299,11 +357,32 @@ proptest! {
     }
 
     #[test]
+    fn whatever_is_open_the_best_way_is_found_and_kept(
+        open in 1u8..128,
+        trip in 1u64..400,
+        offset in 0u64..20_000,
+        first in 0usize..2,
+    ) {
+        let ways: Vec<_> = (0..).zip(GRADES).filter(|(bit, _)| open >> bit & 1 == 1).map(|(_, way)| way).collect();
+        let mut network = Network::new(&ways);
+        network.trip = milliseconds(trip);
+        network.user(first, Event::Connect);
+        network.pass(milliseconds(offset));
+        network.user(1 - first, Event::Connect);
+        network.until(|network| network.connected() && is_best(network));
+        prop_assert_eq!(network.interruptions, 0);
+        let sessions = network.sessions();
+        network.pass(seconds(300));
+        prop_assert!(network.connected() && is_best(&network));
+        prop_assert_eq!(network.sessions(), sessions, "it stays there");
+    }
+
+    #[test]
     fn whatever_happens_two_who_want_to_end_up_connected(
         script in proptest::collection::vec((0u8..8, 0u64..20_000, 0usize..2), 1..15),
-        paths in 0usize..PATHS.len(),
+        paths in 0usize..WAYS.len(),
     ) {
-        let mut network = Network::new(PATHS[paths]);
+        let mut network = Network::new(WAYS[paths]);
         for (what, wait, side) in script {
             match what {
                 0 | 1 => network.user(side, Event::Connect),

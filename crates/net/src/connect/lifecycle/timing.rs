@@ -3,9 +3,10 @@
 use tokio::time::Instant;
 
 use super::{
-    ATTEMPT, Attempt, Effect, Interruption, Lifecycle, Link, Moment, MyPost, RENEW, RETRY, RETRY_MOST, Relay,
-    SILENT_GRACE,
+    ATTEMPT, Attempt, Effect, Interruption, Lifecycle, Link, Moment, MyPost, PUNCHED, PunchPlan, RENEW,
+    RETRY, RETRY_MOST, Relay, SILENT_GRACE,
 };
+use crate::connect::grade::Grade;
 use crate::connect::race::{DialId, Race, Step};
 use crate::state::{OfflineReason, Path};
 
@@ -20,7 +21,7 @@ impl Lifecycle {
         };
         let attempt = self.attempt.iter().flat_map(|attempt| {
             let renew = self.wanting().then_some(attempt.renew);
-            [Some(attempt.ends), renew, attempt.race.deadline()].into_iter().flatten()
+            [attempt.ends, renew, attempt.race.deadline()].into_iter().flatten()
         });
         grace.into_iter().chain(self.retry).chain(attempt).min()
     }
@@ -30,8 +31,9 @@ impl Lifecycle {
         self.pass_grace(at);
         self.pass_attempt(at);
         self.begin(at);
-        self.bridge(at);
+        self.meet(at);
         self.say();
+        self.punch();
         self.run_race(at);
     }
 
@@ -43,6 +45,32 @@ impl Lifecycle {
         self.failures = 0;
         let shown = self.attempt.as_ref().is_some_and(|attempt| attempt.shown);
         self.start_own(shown, at);
+    }
+
+    /// Something has changed that may make a better session possible.
+    pub(super) fn hasten(&mut self, at: &Moment) {
+        if let Some(attempt) = &mut self.attempt {
+            attempt.race.hasten(at.now);
+        }
+    }
+
+    /// A session stands: from now on only better legs are of use.
+    pub(super) fn better(&mut self, at: &Moment) {
+        let Link::Up { session, silent: None } = &self.link else { return };
+        let grade = session.to_surpass();
+        if grade >= Grade::BEST {
+            self.drop_attempt();
+            return;
+        }
+        let attempt = self.attempt.get_or_insert_with(|| Attempt {
+            race: Race::default(),
+            ends: None,
+            renew: at.now + RENEW,
+            shown: false,
+            pair: None,
+        });
+        attempt.ends = None;
+        attempt.race.only_above(grade);
     }
 
     /// Starts an attempt of our own, unless it would lead nowhere.
@@ -70,15 +98,10 @@ impl Lifecycle {
 
     /// Starts an attempt, or the one under way anew.
     fn start(&mut self, shown: bool, at: &Moment) {
-        let (ends, renew) = (at.now + ATTEMPT, at.now + RENEW);
-        let race = match self.attempt.take() {
-            Some(Attempt { mut race, .. }) => {
-                race.unbridge();
-                race.reopen(at.now);
-                race
-            }
-            None => Race::new(at.now),
-        };
+        let (ends, renew) = (Some(at.now + ATTEMPT), at.now + RENEW);
+        let mut race = self.attempt.take().map_or_else(Race::default, |attempt| attempt.race);
+        race.unbridge();
+        race.reopen(at.now);
         self.attempt = Some(Attempt { race, ends, renew, shown, pair: None });
     }
 
@@ -109,14 +132,19 @@ impl Lifecycle {
     }
 
     fn pass_attempt(&mut self, at: &Moment) {
-        let (wanting, healthy) = (self.wanting(), self.healthy());
+        let (wanting, healthy, doubtful) = (self.wanting(), self.healthy(), self.doubtful());
         let Some(attempt) = &mut self.attempt else { return };
-        if at.now >= attempt.ends {
+        if healthy {
+            if !doubtful || attempt.ends.is_none_or(|ends| at.now >= ends) {
+                self.better(at);
+            }
+            return;
+        }
+        let ends = *attempt.ends.get_or_insert(at.now + ATTEMPT);
+        if at.now >= ends {
             match self.link {
-                // The session stands: it stays on its path.
-                Link::Up { silent: None, .. } => self.drop_attempt(),
                 // The grace says when it ends.
-                Link::Up { .. } | Link::Cut { .. } => attempt.ends = at.now + ATTEMPT,
+                Link::Up { .. } | Link::Cut { .. } => attempt.ends = Some(at.now + ATTEMPT),
                 Link::Offline { .. } => {
                     self.give_up();
                     self.retry_later(at);
@@ -125,7 +153,7 @@ impl Lifecycle {
         } else if wanting && at.now >= attempt.renew {
             attempt.renew = at.now + RENEW;
             self.renew(at);
-        } else if !healthy && self.blocked().is_some() {
+        } else if self.blocked().is_some() {
             self.give_up();
         }
     }
@@ -170,9 +198,9 @@ impl Lifecycle {
             self.joined = post.attempt;
             self.retry = None;
             match &mut self.attempt {
-                // The leg through the bridge follows the nonces.
+                // Legs through the relay follow the nonces.
                 Some(attempt) => {
-                    attempt.ends = at.now + ATTEMPT;
+                    attempt.ends = Some(at.now + ATTEMPT);
                     attempt.race.reopen(at.now);
                 }
                 None => self.start(true, at),
@@ -187,11 +215,8 @@ impl Lifecycle {
         }
     }
 
-    /// Keeps the candidates and the leg through the bridge in step with the posts.
-    fn bridge(&mut self, at: &Moment) {
-        if self.healthy() && !self.doubtful() {
-            return;
-        }
+    /// Keeps the candidates and the legs through the relay in step with the posts.
+    fn meet(&mut self, at: &Moment) {
         let nonces = self.nonces();
         let (Some(attempt), Some(post)) = (&mut self.attempt, &self.post) else { return };
         attempt.race.set_candidates(&post.candidates, at.now);
@@ -202,6 +227,19 @@ impl Lifecycle {
                 Some(_) => attempt.race.rebridge(at.now),
                 None => attempt.race.unbridge(),
             }
+        }
+    }
+
+    /// Keeps what is punched in step with the attempt.
+    fn punch(&mut self) {
+        let plan = self.attempt.as_ref().zip(self.post.as_ref()).and_then(|(attempt, post)| {
+            let of_use = attempt.race.wants(PUNCHED) && !post.punchable.is_empty();
+            let nonces = attempt.pair.filter(|_| of_use)?;
+            Some(PunchPlan { nonces, addresses: post.punchable.clone() })
+        });
+        if self.punching != plan {
+            self.punching.clone_from(&plan);
+            self.effects.push_back(Effect::Punch(plan));
         }
     }
 

@@ -8,8 +8,7 @@ struct Legs {
 
 impl Legs {
     fn new() -> Self {
-        let now = Instant::now();
-        Self { race: Race::new(now), now, next: 0 }
+        Self { race: Race::default(), now: Instant::now(), next: 0 }
     }
 
     /// Everything that is due now.
@@ -31,46 +30,89 @@ impl Legs {
     fn pass(&mut self, milliseconds: u64) {
         self.now += Duration::from_millis(milliseconds);
     }
+
+    fn failed(&mut self, id: u64, met: bool) -> Option<Grade> {
+        self.race.failed(DialId(id), met, self.now)
+    }
 }
 
 fn candidate(text: &str, path: Path) -> Candidate {
     Candidate { address: text.parse().unwrap(), path }
 }
 
-#[test]
-fn direct_legs_are_staggered_and_a_failure_starts_the_next_at_once() {
-    let mut legs = Legs::new();
-    let (a, b, c) = (
-        candidate("[2001:db8::1]:1", Path::Direct),
-        candidate("192.0.2.1:1", Path::Direct),
-        candidate("192.0.2.2:1", Path::Direct),
-    );
-    legs.race.set_candidates(&[a, b, c], legs.now);
-    assert_eq!(legs.steps(), [Step::Dial(DialId(1), Target::Direct(a))]);
-    legs.pass(249);
-    assert_eq!(legs.steps(), []);
-    assert_eq!(legs.race.deadline(), Some(legs.now + Duration::from_millis(1)));
-    legs.pass(1);
-    assert_eq!(legs.steps(), [Step::Dial(DialId(2), Target::Direct(b))]);
-    legs.pass(10);
-    legs.race.failed(DialId(2), false, legs.now);
-    assert_eq!(legs.steps(), [Step::Dial(DialId(3), Target::Direct(c))]);
-    // The one that failed comes again.
-    legs.pass(250);
-    assert_eq!(legs.steps(), [Step::Dial(DialId(4), Target::Direct(b))]);
+fn quic(id: u64, candidate: Candidate) -> Step {
+    Step::Dial(DialId(id), Target::Direct { candidate, transport: Transport::Quic })
+}
+
+fn tcp(id: u64, candidate: Candidate) -> Step {
+    Step::Dial(DialId(id), Target::Direct { candidate, transport: Transport::Tcp })
+}
+
+fn bridged(id: u64, number: u32) -> Step {
+    Step::Dial(DialId(id), Target::Bridged { number, transport: Transport::Tcp })
+}
+
+fn relayed(id: u64) -> Step {
+    Step::Dial(DialId(id), Target::Bridged { number: UDP_LEG, transport: Transport::Quic })
 }
 
 #[test]
-fn redials_never_pause_longer_than_two_seconds() {
+fn quic_comes_before_tcp_and_the_next_address_soon_after() {
     let mut legs = Legs::new();
-    let only = candidate("192.0.2.1:1", Path::Direct);
-    legs.race.set_candidates(&[only], legs.now);
-    for _ in 0..20 {
-        let Some(Step::Dial(id, _)) = legs.steps().pop() else { panic!("nothing dialled") };
-        legs.race.failed(id, false, legs.now);
-        let wait = legs.race.deadline().unwrap() - legs.now;
-        assert!(wait <= Duration::from_secs(2), "{wait:?}");
-        legs.now = legs.race.deadline().unwrap();
+    let (a, b) = (candidate("[2001:db8::1]:1", Path::Direct), candidate("192.0.2.1:1", Path::Direct));
+    legs.race.set_candidates(&[a, b], legs.now);
+    assert_eq!(legs.steps(), [quic(1, a)]);
+    legs.pass(49);
+    assert_eq!(legs.steps(), []);
+    assert_eq!(legs.race.deadline(), Some(legs.now + Duration::from_millis(1)));
+    legs.pass(1);
+    assert_eq!(legs.steps(), [tcp(2, a), quic(3, b)]);
+    legs.pass(50);
+    assert_eq!(legs.steps(), [tcp(4, b)]);
+    assert_eq!(legs.race.deadline(), None);
+}
+
+#[test]
+fn a_failure_starts_the_next_leg_at_once() {
+    let mut legs = Legs::new();
+    let (a, b) = (candidate("192.0.2.1:1", Path::Direct), candidate("192.0.2.2:1", Path::Direct));
+    legs.race.set_candidates(&[a, b], legs.now);
+    assert_eq!(legs.steps(), [quic(1, a)]);
+    legs.pass(1);
+    assert_eq!(legs.failed(1, false), Some(Grade { path: Path::Direct, transport: Transport::Quic }));
+    assert_eq!(legs.steps(), [tcp(2, a)]);
+    legs.failed(2, false);
+    assert_eq!(legs.steps(), [quic(3, b)]);
+    // Those that failed come again.
+    legs.pass(200);
+    assert_eq!(legs.steps(), [quic(4, a), tcp(5, a), tcp(6, b)]);
+}
+
+#[test]
+fn redials_pause_longer_only_while_a_session_stands() {
+    for (above, most) in [(false, REDIAL_MOST), (true, BETTER_MOST)] {
+        let mut legs = Legs::new();
+        let only = candidate("192.0.2.1:1", Path::Direct);
+        if above {
+            legs.race.only_above(Grade { path: Path::Direct, transport: Transport::Tcp });
+        }
+        legs.race.set_candidates(&[only], legs.now);
+        let mut longest = Duration::ZERO;
+        for _ in 0..40 {
+            for step in legs.steps() {
+                let Step::Dial(id, _) = step else { panic!("{step:?}") };
+                legs.race.failed(id, false, legs.now);
+            }
+            longest = longest.max(legs.race.deadline().unwrap() - legs.now);
+            legs.now = legs.race.deadline().unwrap();
+        }
+        assert_eq!(longest, most);
+        // A change may help.
+        legs.steps();
+        legs.failed(legs.next, false);
+        legs.pass(1);
+        legs.race.hasten(legs.now);
+        assert!(legs.race.deadline().is_some_and(|at| at <= legs.now));
     }
 }
 
@@ -78,19 +120,57 @@ fn redials_never_pause_longer_than_two_seconds() {
 fn a_bridged_leg_takes_the_next_number_only_after_it_met_the_other_side() {
     let mut legs = Legs::new();
     legs.race.rebridge(legs.now);
-    assert_eq!(legs.steps(), [Step::Dial(DialId(1), Target::Bridged { number: 0 })]);
-    legs.race.failed(DialId(1), false, legs.now);
+    assert_eq!(legs.steps(), [relayed(1), bridged(2, 0)]);
+    legs.failed(2, false);
     legs.pass(200);
-    assert_eq!(legs.steps(), [Step::Dial(DialId(2), Target::Bridged { number: 0 })]);
-    legs.race.failed(DialId(2), true, legs.now);
+    assert_eq!(legs.steps(), [bridged(3, 0)]);
+    legs.failed(3, true);
     legs.pass(400);
-    assert_eq!(legs.steps(), [Step::Dial(DialId(3), Target::Bridged { number: 1 })]);
-    // New nonces: from the start, and the old leg is given up.
+    assert_eq!(legs.steps(), [bridged(4, 1)]);
+    // By UDP whoever comes again takes its former place.
+    legs.failed(1, false);
+    legs.pass(200);
+    assert_eq!(legs.steps(), [relayed(5)]);
+    // New nonces: from the start, and the old legs are given up.
     legs.race.rebridge(legs.now);
-    assert_eq!(legs.steps(), [Step::Drop(DialId(3)), Step::Dial(DialId(4), Target::Bridged { number: 0 })]);
+    let steps = legs.steps();
+    assert_eq!(steps[2..], [relayed(6), bridged(7, 0)]);
+    assert!(steps.contains(&Step::Drop(DialId(4))) && steps.contains(&Step::Drop(DialId(5))));
     // What became of a leg that was given up is nobody's business.
-    legs.race.failed(DialId(3), true, legs.now);
+    assert_eq!(legs.failed(4, true), None);
     assert_eq!(legs.steps(), []);
+}
+
+#[test]
+fn legs_through_the_relay_come_back_with_their_numbers_when_the_session_is_lost() {
+    let mut legs = Legs::new();
+    legs.race.rebridge(legs.now);
+    assert_eq!(legs.steps(), [relayed(1), bridged(2, 0)]);
+    // The second becomes the session.
+    legs.failed(2, true);
+    legs.race.only_above(Grade { path: Path::Relayed, transport: Transport::Tcp });
+    legs.race.only_above(Grade { path: Path::Direct, transport: Transport::Tcp });
+    assert_eq!(legs.steps(), [Step::Drop(DialId(1))]);
+    legs.race.reopen(legs.now);
+    assert_eq!(legs.steps(), [relayed(3), bridged(4, 1)]);
+}
+
+#[test]
+fn where_punches_came_from_is_dialled_but_not_wherever_somebody_repeats_them() {
+    let mut legs = Legs::new();
+    for port in 1..100 {
+        legs.race.punched(([192, 0, 2, 1], port).into(), legs.now);
+        legs.race.punched(([192, 0, 2, 1], 1).into(), legs.now);
+    }
+    let dialled = legs.steps();
+    assert_eq!(dialled.len(), PUNCHED);
+    assert_eq!(dialled[0], Step::Dial(DialId(1), Target::Punched { address: ([192, 0, 2, 1], 1).into() }));
+    // With new nonces those that failed are known anew when a punch comes.
+    legs.failed(1, false);
+    legs.race.rebridge(legs.now);
+    legs.race.punched(([192, 0, 2, 2], 1).into(), legs.now);
+    let punched = |step: &&Step| matches!(step, Step::Dial(_, Target::Punched { .. }));
+    assert_eq!(legs.steps().iter().filter(punched).count(), 1);
 }
 
 #[test]
@@ -100,14 +180,21 @@ fn once_a_session_stands_only_better_legs_go_on() {
     let direct = candidate("192.0.2.1:1", Path::Direct);
     legs.race.set_candidates(&[direct, lan], legs.now);
     legs.race.rebridge(legs.now);
-    assert_eq!(legs.steps().len(), 2);
-    legs.race.only_above(Path::Relayed);
-    assert_eq!(legs.steps(), [Step::Drop(DialId(1))]);
-    legs.race.only_above(Path::Direct);
+    assert_eq!(legs.steps(), [quic(1, direct), relayed(2), bridged(3, 0)]);
+    legs.race.only_above(Grade { path: Path::Relayed, transport: Transport::Tcp });
+    assert_eq!(legs.steps(), [Step::Drop(DialId(3))]);
+    legs.race.only_above(Grade { path: Path::Relayed, transport: Transport::Quic });
     assert_eq!(legs.steps(), [Step::Drop(DialId(2))]);
-    legs.pass(250);
-    assert_eq!(legs.steps(), [Step::Dial(DialId(3), Target::Direct(lan))]);
-    assert_eq!(legs.race.end(), [DialId(3)]);
+    legs.race.only_above(Grade { path: Path::Direct, transport: Transport::Tcp });
+    legs.pass(100);
+    assert_eq!(legs.steps(), [quic(4, lan), tcp(5, lan)]);
+    // Also none that would be new.
+    legs.race.rebridge(legs.now);
+    legs.race.punched(direct.address, legs.now);
+    assert_eq!(legs.steps(), []);
+    let mut given_up = legs.race.end();
+    given_up.sort_unstable();
+    assert_eq!(given_up, [DialId(1), DialId(4), DialId(5)]);
 }
 
 #[test]
@@ -115,11 +202,12 @@ fn candidates_that_come_later_are_dialled_and_those_that_are_gone_are_not() {
     let mut legs = Legs::new();
     let (a, b) = (candidate("192.0.2.1:1", Path::Direct), candidate("192.0.2.2:1", Path::Direct));
     legs.race.set_candidates(&[a], legs.now);
-    assert_eq!(legs.steps(), [Step::Dial(DialId(1), Target::Direct(a))]);
+    assert_eq!(legs.steps(), [quic(1, a)]);
     legs.race.set_candidates(&[b], legs.now);
-    legs.race.failed(DialId(1), false, legs.now);
+    legs.failed(1, false);
     legs.race.set_candidates(&[b], legs.now);
-    assert_eq!(legs.steps(), [Step::Dial(DialId(2), Target::Direct(b))]);
+    legs.pass(50);
+    assert_eq!(legs.steps(), [quic(2, b), tcp(3, b)]);
     legs.pass(10_000);
     assert_eq!(legs.steps(), []);
 }

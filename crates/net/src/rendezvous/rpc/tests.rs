@@ -11,10 +11,18 @@ fn posts_come_back() {
         refuse: false,
         attempt: 7,
         candidates: vec!["192.0.2.1:5".parse().unwrap(), "[2001:db8::1]:65535".parse().unwrap()],
+        reflexive: vec!["198.51.100.1:6".parse().unwrap()],
     };
     assert_eq!(PresencePost::decode(&post.encode()), Ok(post.clone()));
-    let most = PresencePost { candidates: vec![post.candidates[1]; limits::CANDIDATES], ..post.clone() };
+    let most = PresencePost {
+        candidates: vec![post.candidates[1]; limits::CANDIDATES],
+        reflexive: vec![post.candidates[1]; limits::REFLEXIVE],
+        ..post.clone()
+    };
     assert!(most.encode().len() <= farhold_secure::rendezvous::POST_BYTES);
+    let reflexive = vec![post.candidates[0]; limits::REFLEXIVE + 1];
+    let over = PresencePost { reflexive, ..post.clone() };
+    assert_eq!(PresencePost::decode(&over.encode()), Err(WireError::TooLarge("reflexive addresses")));
     let over = PresencePost { candidates: vec![post.candidates[0]; limits::CANDIDATES + 1], ..post };
     assert_eq!(PresencePost::decode(&over.encode()), Err(WireError::TooLarge("candidates")));
 

@@ -4,14 +4,35 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::*;
 
-/// Which paths lead anywhere, in all combinations that matter.
-pub(super) const PATHS: [&[Path]; 5] = [
-    &[Path::Relayed],
-    &[Path::Direct],
-    &[Path::Lan],
-    &[Path::Relayed, Path::Direct],
-    &[Path::Relayed, Path::Direct, Path::Lan],
+const fn grade(path: Path, transport: Transport) -> Grade {
+    Grade { path, transport }
+}
+
+pub(super) const RELAYED: Grade = grade(Path::Relayed, Transport::Tcp);
+pub(super) const RELAYED_QUIC: Grade = grade(Path::Relayed, Transport::Quic);
+pub(super) const DIRECT: Grade = grade(Path::Direct, Transport::Tcp);
+pub(super) const DIRECT_QUIC: Grade = grade(Path::Direct, Transport::Quic);
+pub(super) const LAN: Grade = grade(Path::Lan, Transport::Tcp);
+
+/// All there are.
+pub(super) const GRADES: [Grade; 7] = [RELAYED, RELAYED_QUIC, PUNCHED, DIRECT, DIRECT_QUIC, LAN, Grade::BEST];
+
+/// Which ways lead anywhere, in combinations that matter: everything open, UDP blocked, NATs, the relay's TCP blocked.
+pub(super) const WAYS: [&[Grade]; 8] = [
+    &[RELAYED],
+    &[DIRECT],
+    &[LAN],
+    &[RELAYED, RELAYED_QUIC, DIRECT],
+    &[RELAYED, RELAYED_QUIC, PUNCHED],
+    &[RELAYED_QUIC],
+    &[RELAYED, DIRECT, LAN],
+    &GRADES,
 ];
+
+/// Where a punch of the contact comes from.
+const PUNCHED_FROM: &str = "198.51.100.1:1";
+/// Nothing ever answers there.
+const DEAD: &str = "[2001:db8::1]:1";
 
 /// How long the relay keeps a post, and how often it is renewed.
 const POST_LIFE: Duration = Duration::from_secs(60);
@@ -58,6 +79,10 @@ enum Arrival {
         leg: u64,
         number: u64,
     },
+    /// The pulse has measured the round trip.
+    Measured {
+        leg: u64,
+    },
     Goodbye {
         leg: u64,
         goodbye: Goodbye,
@@ -70,6 +95,8 @@ enum Arrival {
     Silence {
         leg: u64,
     },
+    /// Side 1's punches come through, again and again.
+    Punch,
     PostDue,
     PostEnds,
     Seen(MyPost),
@@ -84,12 +111,13 @@ struct Program {
     /// Sessions by leg, and the other way round.
     legs: HashMap<SessionId, u64>,
     dials: HashSet<DialId>,
+    punching: Option<PunchPlan>,
 }
 
 /// An authenticated leg.
 #[derive(Debug, Clone, Copy)]
 struct Leg {
-    path: Path,
+    grade: Grade,
     /// By which side 1 knows it, unless side 0 dialled it straight.
     dial_of_one: Option<DialId>,
 }
@@ -103,7 +131,7 @@ pub(super) struct Network {
     pub(super) dialled: usize,
     pub(super) interruptions: usize,
     start: Instant,
-    reachable: Vec<Path>,
+    pub(super) reachable: Vec<Grade>,
     cut: bool,
     programs: [Program; 2],
     queue: BTreeMap<(Instant, u64), (usize, u64, Arrival)>,
@@ -118,10 +146,16 @@ pub(super) struct Network {
 }
 
 impl Network {
-    pub(super) fn new(reachable: &[Path]) -> Self {
+    pub(super) fn new(reachable: &[Grade]) -> Self {
         let now = Instant::now();
-        let program =
-            || Program { run: 0, alive: true, post: None, legs: HashMap::new(), dials: HashSet::new() };
+        let program = || Program {
+            run: 0,
+            alive: true,
+            post: None,
+            legs: HashMap::new(),
+            dials: HashSet::new(),
+            punching: None,
+        };
         let mut network = Self {
             now,
             trip: milliseconds(100),
@@ -166,9 +200,9 @@ impl Network {
         self.leg(0).is_some() && self.leg(0) == self.leg(1)
     }
 
-    pub(super) fn path(&self) -> Option<Path> {
+    pub(super) fn grade(&self) -> Option<Grade> {
         match self.lives[0].link {
-            Link::Up { session, .. } => Some(session.path),
+            Link::Up { session, .. } => Some(session.grade),
             Link::Offline { .. } | Link::Cut { .. } => None,
         }
     }
@@ -204,6 +238,15 @@ impl Network {
         }
     }
 
+    /// The session's leg breaks for both.
+    pub(super) fn lose(&mut self) {
+        for side in 0..2 {
+            for leg in self.programs[side].legs.values().copied().collect::<Vec<_>>() {
+                self.later(side, Duration::ZERO, Arrival::Closed { leg });
+            }
+        }
+    }
+
     /// The program's sockets are closed.
     pub(super) fn kill(&mut self, side: usize) {
         let legs: Vec<_> = self.programs[side].legs.values().copied().collect();
@@ -223,6 +266,7 @@ impl Network {
         program.run += 1;
         let legs: Vec<_> = std::mem::take(&mut program.legs).into_values().collect();
         program.dials.clear();
+        program.punching = None;
         self.parked.retain(|_, (who, ..)| *who != side);
         for leg in legs {
             self.later(1 - side, SILENT_AFTER, Arrival::Silence { leg });
@@ -292,7 +336,8 @@ impl Network {
         Moment {
             now: self.now,
             unix_milliseconds: 1_000_000 + u64::try_from(passed).unwrap(),
-            fresh: self.fresh.to_be_bytes(),
+            // Never the same twice, and every byte takes all values.
+            fresh: self.fresh.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835).to_be_bytes(),
         }
     }
 
@@ -348,13 +393,13 @@ impl Network {
 
     /// Takes the leg to the side's lifecycle, if the side still has it.
     fn ready(&mut self, side: usize, leg: u64, dial: Option<DialId>, number: Option<u64>) -> bool {
-        let path = self.legs[&leg].path;
+        let grade = self.legs[&leg].grade;
         let origin = match dial {
             Some(dial) if !self.programs[side].dials.remove(&dial) => return false,
             Some(dial) => Origin::Dialled(dial),
             None => Origin::Accepted,
         };
-        self.event(side, Event::Ready(ReadyLeg { id: LegId(leg), origin, path, number }));
+        self.event(side, Event::Ready(ReadyLeg { id: LegId(leg), origin, grade, number }));
         true
     }
 
@@ -376,7 +421,7 @@ impl Network {
             Arrival::Event(event) => self.event(side, event),
             Arrival::Failed { dial, met } => {
                 if self.programs[side].dials.remove(&dial) {
-                    self.event(side, Event::Failed { dial, met });
+                    self.event(side, Event::Failed { dial, met, reason: "in vain".to_owned() });
                 }
             }
             Arrival::Authenticated { leg, dial } => {
@@ -397,11 +442,12 @@ impl Network {
                 if let Some(dial) = self.legs[&leg].dial_of_one
                     && self.programs[1].dials.remove(&dial)
                 {
-                    let failed = Event::Failed { dial, met: true };
+                    let failed = Event::Failed { dial, met: true, reason: "discarded".to_owned() };
                     self.event(1, if refused { Event::Refused { dial } } else { failed });
                 }
             }
             Arrival::Settled { leg, number } => self.report(side, leg, SessionEvent::Settled(number)),
+            Arrival::Measured { leg } => self.report(side, leg, SessionEvent::Measured(self.trip)),
             Arrival::Goodbye { leg, goodbye } => self.report(side, leg, SessionEvent::Goodbye(goodbye)),
             Arrival::Closed { leg } => self.report(side, leg, SessionEvent::Closed),
             Arrival::Silence { leg } => {
@@ -414,6 +460,16 @@ impl Network {
                     self.report(side, leg, SessionEvent::Alive);
                 }
             }
+            Arrival::Punch => {
+                let [zero, one] = &self.programs;
+                if zero.punching.is_none() || zero.punching != one.punching {
+                    return;
+                }
+                if self.reachable.contains(&PUNCHED) && !self.cut {
+                    self.event(0, Event::Punched { address: PUNCHED_FROM.parse().unwrap() });
+                }
+                self.later(0, seconds(10), Arrival::Punch);
+            }
             Arrival::PostDue => {
                 self.post(side);
                 self.later(side, POST_EVERY, Arrival::PostDue);
@@ -425,17 +481,13 @@ impl Network {
                 }
             }
             Arrival::Seen(post) => {
-                let candidates = [Path::Lan, Path::Direct].map(|path| Candidate {
-                    address: match path {
-                        Path::Lan => "192.168.0.1:1",
-                        Path::Direct | Path::Relayed => "192.0.2.1:1",
-                    }
-                    .parse()
-                    .unwrap(),
-                    path,
-                });
+                let candidates =
+                    [("192.168.0.1:1", Path::Lan), (DEAD, Path::Direct), ("192.0.2.1:1", Path::Direct)]
+                        .map(|(address, path)| Candidate { address: address.parse().unwrap(), path });
                 let MyPost { nonce, want, refuse, attempt } = post;
-                let post = PeerPost { nonce, want, refuse, attempt, candidates: candidates.to_vec() };
+                let punchable = vec![PUNCHED_FROM.parse().unwrap()];
+                let candidates = candidates.to_vec();
+                let post = PeerPost { nonce, want, refuse, attempt, candidates, punchable };
                 self.event(side, Event::Post(post));
             }
         }
@@ -459,34 +511,35 @@ impl Network {
                 self.dialled += 1;
                 self.programs[side].dials.insert(dial);
                 match target {
-                    Target::Direct(candidate) => self.dial_direct(side, dial, candidate.path),
-                    Target::Bridged { number } => self.dial_bridge(side, dial, number),
+                    Target::Direct { candidate, .. } => {
+                        let dead = candidate.address == DEAD.parse().unwrap();
+                        self.dial_direct(side, dial, (!dead).then_some(target.grade()));
+                    }
+                    Target::Punched { .. } => self.dial_direct(side, dial, Some(target.grade())),
+                    Target::Bridged { number, .. } => self.dial_bridge(side, dial, number, target.grade()),
                 }
             }
             Effect::DropDial(dial) => {
                 self.programs[side].dials.remove(&dial);
                 self.parked.retain(|_, (who, _, of)| *who != side || *of != dial);
             }
-            Effect::Adopt { leg, session, path: _, number } => {
+            Effect::Punch(plan) => {
+                self.programs[side].punching = plan;
+                self.later(0, self.trip, Arrival::Punch);
+            }
+            Effect::Adopt { leg, session, grade: _, number } => {
                 self.programs[side].legs.insert(session, leg.0);
                 let said = match side {
                     0 => Arrival::Nomination { leg: leg.0, number },
                     _ => Arrival::Settled { leg: leg.0, number },
                 };
                 self.send(1 - side, self.trip / 2, said);
+                self.later(side, self.trip, Arrival::Measured { leg: leg.0 });
                 // In case the other side never comes to have it.
                 self.later(side, SILENT_AFTER, Arrival::Silence { leg: leg.0 });
             }
-            Effect::Discard(leg) | Effect::Refuse(leg) => {
-                let refused = matches!(effect, Effect::Refuse(_));
-                let leg = leg.0;
-                let said = match (side, refused) {
-                    (0, refused) => Arrival::Discarded { leg, refused },
-                    (_, true) => Arrival::Goodbye { leg, goodbye: Goodbye::Refused },
-                    (_, false) => Arrival::Closed { leg },
-                };
-                self.send(1 - side, self.trip / 2, said);
-            }
+            Effect::Discard(leg) => self.turn_down(side, leg, false),
+            Effect::Refuse(leg) => self.turn_down(side, leg, true),
             Effect::Retire(session) => self.part(side, session, Some(Goodbye::Replaced)),
             Effect::End(session, goodbye) => self.part(side, session, goodbye),
         }
@@ -503,27 +556,35 @@ impl Network {
         }
     }
 
-    fn dial_direct(&mut self, side: usize, dial: DialId, path: Path) {
-        let reached = self.reachable.contains(&path) && !self.cut && self.programs[1 - side].alive;
-        if !reached {
-            return self.later(side, DIAL_WITHIN, Arrival::Failed { dial, met: false });
-        }
-        let dial_of_one = (side == 1).then_some(dial);
-        self.authenticate(side, dial, Leg { path, dial_of_one }, self.direct_delay + self.trip);
+    fn turn_down(&mut self, side: usize, LegId(leg): LegId, refused: bool) {
+        let said = match (side, refused) {
+            (0, refused) => Arrival::Discarded { leg, refused },
+            (_, true) => Arrival::Goodbye { leg, goodbye: Goodbye::Refused },
+            (_, false) => Arrival::Closed { leg },
+        };
+        self.send(1 - side, self.trip / 2, said);
     }
 
-    fn dial_bridge(&mut self, side: usize, dial: DialId, number: u32) {
-        if self.cut {
-            return self.later(side, DIAL_WITHIN, Arrival::Failed { dial, met: false });
+    fn dial_direct(&mut self, side: usize, dial: DialId, grade: Option<Grade>) {
+        let grade = grade.filter(|grade| self.reachable.contains(grade));
+        match grade.filter(|_| !self.cut && self.programs[1 - side].alive) {
+            None => self.later(side, DIAL_WITHIN, Arrival::Failed { dial, met: false }),
+            Some(grade) => {
+                let dial_of_one = (side == 1).then_some(dial);
+                self.authenticate(side, dial, Leg { grade, dial_of_one }, self.direct_delay + self.trip);
+            }
         }
-        if !self.reachable.contains(&Path::Relayed) {
-            return;
+    }
+
+    fn dial_bridge(&mut self, side: usize, dial: DialId, number: u32, grade: Grade) {
+        if self.cut || !self.reachable.contains(&grade) {
+            return self.later(side, DIAL_WITHIN, Arrival::Failed { dial, met: false });
         }
         let Some((zero, one)) = self.lives[side].nonces() else { return };
         match self.parked.remove(&(zero, one, number)) {
             Some((other, run, other_dial)) if other != side && self.programs[other].run == run => {
                 let (dial, dial_of_one) = if side == 0 { (dial, other_dial) } else { (other_dial, dial) };
-                let leg = Leg { path: Path::Relayed, dial_of_one: Some(dial_of_one) };
+                let leg = Leg { grade, dial_of_one: Some(dial_of_one) };
                 self.authenticate(0, dial, leg, self.trip);
             }
             Some(_) | None => {
@@ -547,10 +608,14 @@ impl Network {
         self.later(
             0,
             after + seconds(5),
-            Arrival::Failed { dial: if side == 0 { dial } else { DialId(0) }, met: true },
+            Arrival::Failed {
+                dial: if side == 0 { dial } else { DialId(0) },
+                met: leg.grade != RELAYED_QUIC,
+            },
         );
         if let Some(dial) = leg.dial_of_one {
-            self.later(1, after + NOMINATED_WITHIN, Arrival::Failed { dial, met: true });
+            let met = leg.grade != RELAYED_QUIC;
+            self.later(1, after + NOMINATED_WITHIN, Arrival::Failed { dial, met });
         }
     }
 }
