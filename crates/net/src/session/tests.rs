@@ -8,6 +8,8 @@ use super::*;
 use crate::control::{ControlChannel, ControlError};
 use crate::testing::{Silent, legs, parties};
 
+mod quic;
+
 const PATIENCE: Duration = Duration::from_secs(10);
 
 struct Other {
@@ -38,6 +40,7 @@ impl Other {
             serving: Serving::new(ContactId([1; 16]), Arc::new(Silent)),
             counter: Arc::default(),
             reports,
+            former_window: None,
             cancel: CancellationToken::new(),
         };
         let session = Session::start(setup, &tracker);
