@@ -7,12 +7,14 @@ use std::time::{Duration, SystemTime};
 
 use farhold_cache::{ContentKey, Reader};
 use farhold_catalog::{ContactId, EntryId, Name, Version};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::attr::NodeId;
 use crate::error::VfsError;
 use crate::peer::ContactView;
 use crate::slots::Slots;
+use crate::warm::Habits;
 
 /// A contact that is shown.
 #[derive(Debug)]
@@ -27,6 +29,9 @@ pub(crate) struct Contact {
     changes: AtomicU64,
     slots: Slots,
     longest_wait: Duration,
+    pub(crate) habits: Mutex<Habits>,
+    /// Rises with every small file that is read whole.
+    pub(crate) small_reads: watch::Sender<u64>,
     /// Cancelled once it is no longer shown.
     detached: CancellationToken,
 }
@@ -40,6 +45,8 @@ impl Contact {
             changes: AtomicU64::new(0),
             slots: Slots::new(),
             longest_wait,
+            habits: Mutex::default(),
+            small_reads: watch::Sender::new(0),
             detached: CancellationToken::new(),
             view,
         }
@@ -76,6 +83,11 @@ impl Contact {
 
     pub(crate) fn detach(&self) {
         self.detached.cancel();
+    }
+
+    /// Does `work` for as long as the contact is shown.
+    pub(crate) async fn until_detached<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        self.detached.run_until_cancelled(work).await
     }
 
     /// Does `work`, which may wait for the contact: within the contact's slots and the longest wait.

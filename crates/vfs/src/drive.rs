@@ -4,6 +4,7 @@ mod changes;
 mod files;
 mod folders;
 mod lookup;
+mod warming;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -82,6 +83,7 @@ pub struct Drive {
     /// When the top folder last changed.
     touched: Mutex<SystemTime>,
     tasks: TaskTracker,
+    cancel: CancellationToken,
 }
 
 impl Drive {
@@ -111,13 +113,14 @@ impl Drive {
             invalidations: Mutex::default(),
             touched: Mutex::new(SystemTime::now()),
             tasks: TaskTracker::new(),
+            cancel: cancel.clone(),
         });
         drive.tasks.spawn(changes::follow_home(Arc::clone(&drive), events, cancel));
         drive.tasks.close();
         Ok(drive)
     }
 
-    /// Waits until nothing follows the home any more, and closes the database of names. The token given at the start
+    /// Waits until nothing follows the home or fetches small files any more, and closes the database of names. The token given at the start
     /// must be cancelled.
     pub async fn close(&self) {
         self.tasks.wait().await;

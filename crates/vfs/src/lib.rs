@@ -15,12 +15,13 @@ mod names;
 mod peer;
 mod shown;
 mod slots;
+mod warm;
 
 pub use attr::{Attr, Change, DirEntry, DiskSpace, Handle, NodeId, NodeKind, OpenFile, OpenMode, Owner};
 pub use drive::{Drive, DriveConfig, DriveError};
 pub use error::VfsError;
 pub use invalidation::{Invalidation, Invalidations};
-pub use peer::{ContactView, PeerError, PeerTree};
+pub use peer::{ContactView, PeerError, PeerTree, SMALL_FILE_BYTES, SMALL_FILES, SmallFile};
 
 /// Requests that a system lets wait for the drive in the background, over all contacts.
 pub const BACKGROUND_SLOTS: usize = 512;

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use farhold_cache::{BlockSource, Cache};
-use farhold_catalog::{ContactId, Entry, EntryId, Name, Replica};
+use farhold_catalog::{ContactId, Entry, EntryId, Name, Replica, Version};
 
 use crate::error::VfsError;
 
-/// The home of a contact's trees, asked where the replica is incomplete. Both calls must end by themselves, with an
+/// The home of a contact's trees, asked where the replica is incomplete, and for many small files at once. All calls must end by themselves, with an
 /// error, when the contact is or becomes unreachable; the drive sets a deadline besides.
 #[async_trait]
 pub trait PeerTree: Send + Sync + 'static {
@@ -23,6 +24,29 @@ pub trait PeerTree: Send + Sync + 'static {
     /// # Errors
     /// [`PeerError`]; a listing that was cut off is an error.
     async fn list(&self, folder: EntryId) -> Result<Vec<Entry>, PeerError>;
+
+    /// The whole contents of small files, at most [`SMALL_FILES`] of at most [`SMALL_FILE_BYTES`] each. Those that are
+    /// not to be had are left out; each is of the version of its entry, and not longer than was asked for.
+    ///
+    /// # Errors
+    /// [`PeerError`]
+    async fn small_files(&self, files: Vec<SmallFile>) -> Result<Vec<(Entry, Bytes)>, PeerError>;
+}
+
+/// Largest file that is fetched as a whole with others of its folder, in bytes.
+pub const SMALL_FILE_BYTES: u64 = 64 << 10;
+/// Most files of one request.
+pub const SMALL_FILES: usize = 64;
+
+/// A small file that is wanted whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SmallFile {
+    /// Which.
+    pub entry: EntryId,
+    /// In which version.
+    pub version: Version,
+    /// Its size in that version, in bytes.
+    pub size: u64,
 }
 
 /// Why a home does not answer.

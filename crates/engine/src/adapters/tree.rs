@@ -1,9 +1,13 @@
 //! A contact's folders, asked where the replica is incomplete.
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use farhold_net::{Peer, PeerError as NetError};
-use farhold_vfs::{PeerError, PeerTree};
-use farhold_wire::{Entry, EntryId, Name, ReadFailure};
+use farhold_vfs::{PeerError, PeerTree, SMALL_FILE_BYTES, SMALL_FILES, SmallFile};
+use farhold_wire::{Entry, EntryId, Name, ReadFailure, ReadRequest, limits};
+
+// What the drive asks for at once is what a request may hold.
+const _: () = assert!(SMALL_FILES <= limits::SMALL_FILES && SMALL_FILE_BYTES <= limits::SMALL_FILE_BYTES as u64);
 
 /// Asks one contact.
 #[derive(Debug, Clone)]
@@ -17,6 +21,18 @@ impl PeerTree for HomeTree {
 
     async fn list(&self, folder: EntryId) -> Result<Vec<Entry>, PeerError> {
         self.0.list(folder).await.map_err(translate)
+    }
+
+    async fn small_files(&self, files: Vec<SmallFile>) -> Result<Vec<(Entry, Bytes)>, PeerError> {
+        let request = |SmallFile { entry, version, size }: SmallFile| ReadRequest {
+            entry,
+            version,
+            offset: 0,
+            length: u32::try_from(size).unwrap_or(u32::MAX),
+        };
+        let requests = files.into_iter().map(request).collect();
+        let files = self.0.read_small(requests).await.map_err(translate)?;
+        Ok(files.into_iter().map(|(head, bytes)| (head.entry, bytes)).collect())
     }
 }
 

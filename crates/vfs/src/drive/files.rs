@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -50,9 +51,13 @@ pub(super) struct MyFile {
 #[derive(Debug)]
 pub(super) struct TheirFile {
     node: NodeId,
-    contact: Arc<Contact>,
-    entry: EntryId,
+    pub(super) contact: Arc<Contact>,
+    pub(super) entry: EntryId,
     incarnation: u64,
+    /// What it was in when it was opened; `None` at the top level.
+    pub(super) folder: Option<EntryId>,
+    /// Up to where it was read, from its start on without a gap.
+    pub(super) read_to: AtomicU64,
     reading: Mutex<Reading>,
     /// What was waited for in vain last, and until when.
     in_vain: Mutex<Option<(Range<u64>, Instant)>>,
@@ -79,6 +84,11 @@ impl OpenedFile {
 }
 
 impl TheirFile {
+    /// Of the version that is read now, in bytes.
+    pub(super) fn size(&self) -> u64 {
+        lock(&self.reading).reader.size()
+    }
+
     fn was_in_vain(&self, offset: u64) -> bool {
         let in_vain = lock(&self.in_vain);
         in_vain.as_ref().is_some_and(|(range, at)| range.contains(&offset) && at.elapsed() < IN_VAIN)
@@ -133,8 +143,10 @@ impl Drive {
             OpenedFile::Theirs(file) if file.was_in_vain(offset) => Err(VfsError::TimedOut),
             OpenedFile::Theirs(file) => {
                 let read = file.contact.wait(self.read_theirs(file, offset, length)).await;
-                if read == Err(VfsError::TimedOut) {
-                    file.note_in_vain(offset, length);
+                match &read {
+                    Ok(data) => self.was_read(file, offset, data.len()),
+                    Err(VfsError::TimedOut) => file.note_in_vain(offset, length),
+                    Err(_) => {}
                 }
                 read
             }
@@ -276,6 +288,8 @@ fn open_theirs(
         contact,
         entry: entry.id,
         incarnation: entry.incarnation,
+        folder: entry.parent,
+        read_to: AtomicU64::new(0),
         reading,
         in_vain: Mutex::default(),
     };

@@ -8,6 +8,7 @@ mod listing;
 mod mine;
 mod peer;
 mod reading;
+mod small;
 mod trees;
 
 use std::sync::Arc;

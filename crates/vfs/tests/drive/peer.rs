@@ -8,14 +8,14 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use farhold_cache::{BlockSource, Cache, ContentKey, FetchError, Fetched, Urgency};
 use farhold_catalog::Replica;
-use farhold_vfs::{ContactView, Drive, PeerError, PeerTree};
+use farhold_vfs::{ContactView, Drive, PeerError, PeerTree, SmallFile};
 use farhold_wire::{
     Batch, Change, ContactId, Entry, EntryId, EntryKind, Name, Position, Space, Timestamp, Version,
 };
 use futures_util::StreamExt;
 use futures_util::stream;
-use tokio_util::sync::CancellationToken;
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 const EPOCH: u64 = 7;
 
@@ -46,6 +46,21 @@ struct State {
     sequence: u64,
     fetches: u64,
     asked: u64,
+    /// The files of each request for small ones.
+    batches: Vec<Vec<SmallFile>>,
+    /// How those are answered wrongly.
+    lie: Option<Lie>,
+    /// They are not answered at all.
+    silent_batches: bool,
+    /// Those that nobody waits for any more.
+    given_up: usize,
+}
+
+/// An answer that is none.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Lie {
+    OtherEntry,
+    WrongLength,
 }
 
 impl Peer {
@@ -67,6 +82,10 @@ impl Peer {
             sequence: 0,
             fetches: 0,
             asked: 0,
+            batches: Vec::new(),
+            lie: None,
+            silent_batches: false,
+            given_up: 0,
         };
         Arc::new(Self {
             id: ContactId([number; 16]),
@@ -117,6 +136,41 @@ impl Peer {
     /// How often content was asked for.
     pub(crate) fn fetches(&self) -> u64 {
         self.state().fetches
+    }
+
+    /// The files of each request for small ones.
+    pub(crate) fn batches(&self) -> Vec<Vec<SmallFile>> {
+        self.state().batches.clone()
+    }
+
+    /// How many files those were.
+    pub(crate) fn batched(&self) -> usize {
+        self.state().batches.iter().map(Vec::len).sum()
+    }
+
+    /// Requests for small files that are not answered, from now on.
+    pub(crate) fn silent_batches(&self, silent: bool) {
+        self.state().silent_batches = silent;
+    }
+
+    /// Unanswered requests for small files that were given up.
+    pub(crate) fn given_up(&self) -> usize {
+        self.state().given_up
+    }
+
+    pub(crate) fn name_of(&self, id: EntryId) -> String {
+        let state = self.state();
+        state.entries[&id].0.name.to_string()
+    }
+
+    pub(crate) fn id_of(&self, name: &str) -> EntryId {
+        let state = self.state();
+        let found = state.entries.values().find(|(entry, _)| entry.name.as_bytes() == name.as_bytes());
+        found.unwrap().0.id
+    }
+
+    pub(crate) fn lie(&self, lie: Lie) {
+        self.state().lie = Some(lie);
     }
 
     /// How often names and listings were asked for.
@@ -296,6 +350,15 @@ impl Peer {
     }
 }
 
+/// Counts a request that is dropped.
+struct GivenUp<'a>(&'a Peer);
+
+impl Drop for GivenUp<'_> {
+    fn drop(&mut self) {
+        self.0.state().given_up += 1;
+    }
+}
+
 #[async_trait]
 impl PeerTree for Peer {
     async fn lookup(&self, parent: Option<EntryId>, name: Name) -> Result<Option<Entry>, PeerError> {
@@ -310,6 +373,30 @@ impl PeerTree for Peer {
         let state = self.state();
         let inside = state.entries.values().filter(|(entry, _)| entry.parent == Some(folder));
         Ok(inside.map(|(entry, _)| entry.clone()).collect())
+    }
+
+    async fn small_files(&self, files: Vec<SmallFile>) -> Result<Vec<(Entry, Bytes)>, PeerError> {
+        let silent = {
+            let mut state = self.state();
+            state.batches.push(files.clone());
+            state.silent_batches
+        };
+        if silent {
+            let _given_up = GivenUp(self);
+            std::future::pending::<()>().await;
+        }
+        self.answers().await?;
+        let state = self.state();
+        let mut found: Vec<_> =
+            files.iter().filter_map(|file| state.entries.get(&file.entry).cloned()).collect();
+        if let Some((entry, bytes)) = found.first_mut() {
+            match state.lie {
+                Some(Lie::OtherEntry) => entry.id = EntryId([0xee; 16]),
+                Some(Lie::WrongLength) => *bytes = Bytes::from_static(b"of another length"),
+                None => {}
+            }
+        }
+        Ok(found)
     }
 }
 
