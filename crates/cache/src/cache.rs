@@ -188,6 +188,14 @@ impl Cache {
         self.shared.store.pin(key, size)
     }
 
+    /// Whether all of `contents`, as [`pin`](Self::pin) takes them, could be pinned besides what is.
+    ///
+    /// # Errors
+    /// [`PinError`]: all together would need more than the limit.
+    pub fn check_pins(&self, contents: impl IntoIterator<Item = (ContentKey, u64)>) -> Result<(), PinError> {
+        self.shared.store.check_pins(contents)
+    }
+
     /// The opposite of [`pin`](Self::pin): from now on it goes like any other content.
     pub fn unpin(&self, key: ContentKey) {
         self.shared.store.unpin(&key);

@@ -13,6 +13,7 @@ use crate::cache::Cache;
 use crate::flights::Progress;
 use crate::key::{BLOCK_BYTES, ContentKey, blocks_of};
 use crate::reader::{ReadError, Reader};
+use crate::shared::Version;
 use crate::source::BlockSource;
 
 /// Fetches at once: 40 MiB, more than the longest of fast links holds (72 MB/s, 330 ms).
@@ -58,6 +59,12 @@ impl Cache {
         kept.try_collect::<()>().await?;
         self.shared.store.flush().await;
         if self.shared.is_kept(reader.asker().version, blocks) { Ok(()) } else { Err(FillError::NotKept) }
+    }
+
+    /// Whether all of the version `key`, which has `size` bytes, is on disk or about to be written.
+    pub async fn is_whole(&self, key: ContentKey, size: u64) -> bool {
+        self.shared.store.listed(key, size).await;
+        self.shared.is_kept(Version { key, size }, blocks_of(&(0..size)))
     }
 
     async fn fill_part(&self, reader: &Reader, blocks: Range<u64>) -> Result<(), FillError> {

@@ -185,6 +185,13 @@ impl Store {
         self.worker.index().pin(key, size)
     }
 
+    pub(crate) fn check_pins(
+        &self,
+        contents: impl IntoIterator<Item = (ContentKey, u64)>,
+    ) -> Result<(), PinError> {
+        self.worker.index().check_pins(contents)
+    }
+
     pub(crate) fn unpin(&self, key: &ContentKey) {
         self.worker.index().unpin(key);
     }

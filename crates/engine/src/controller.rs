@@ -10,7 +10,7 @@ use farhold_net::{Net, NetEvent, SavedContact};
 use farhold_secure::{Code, Side};
 use farhold_vfs::ContactView;
 use farhold_wire::{ContactId, Name};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
@@ -21,6 +21,8 @@ use crate::contacts::{Bond, Contact, ContactBook, ContactError, Pairing, id_of};
 use crate::error::EngineError;
 use crate::files;
 use crate::layout::Layout;
+use crate::pins::Pins;
+use crate::pins::keeper::Keeper;
 use crate::replication::Follower;
 use crate::seek::FetchMeter;
 use crate::settings::Settings;
@@ -76,6 +78,7 @@ pub(crate) struct Link {
     replica: Replica,
     cancel: CancellationToken,
     following: tokio::task::JoinHandle<Option<()>>,
+    keeping: tokio::task::JoinHandle<Option<()>>,
 }
 
 /// What the loop owns and uses.
@@ -89,6 +92,7 @@ pub(crate) struct Controller {
     pub(crate) net: Net,
     pub(crate) storage: Storage,
     pub(crate) meter: FetchMeter,
+    pub(crate) pins: Pins,
     pub(crate) tracker: TaskTracker,
     pub(crate) cancel: CancellationToken,
     pub(crate) links: Links,
@@ -201,9 +205,11 @@ impl Controller {
         self.net.remove(id);
         self.unlink(id).await;
         // All of it, also if a part fails.
+        let unpinned = self.pins.remove(|pin| pin.contact == id).await;
         self.storage.cache.drop_contact(id.0).await;
         let forgotten = self.storage.nodes.forget_contact(id).await;
         self.delete_replica(id).await?;
+        unpinned?;
         Ok(forgotten?)
     }
 
@@ -276,6 +282,7 @@ impl Controller {
         let id = contact.id();
         let replica = Replica::open(&self.layout.replica(id)).await?;
         let peer = self.net.peer(id)?;
+        let state = self.net.state(id)?;
         let drive = Arc::clone(&self.storage.drive);
         let source = PeerSource {
             contact: id,
@@ -284,6 +291,7 @@ impl Controller {
             drive: Arc::downgrade(&drive),
             meter: self.meter.clone(),
         };
+        let source = Arc::new(source);
         let view = ContactView {
             id,
             name: folder(&contact.name)?,
@@ -291,18 +299,28 @@ impl Controller {
             mine_first: Side::between(&self.code, &contact.code) == Some(Side::Zero),
             replica: replica.clone(),
             tree: Arc::new(HomeTree(peer.clone())),
-            source: Arc::new(source),
+            source: Arc::clone(&source) as _,
             cache: self.storage.cache.clone(),
         };
         drive.attach(view).await?;
-        let state = self.net.state(id)?;
-        let follower = Follower { contact: id, peer, replica: replica.clone(), drive, state };
+        let replicated = Arc::new(Notify::new());
+        let keeper = Keeper {
+            contact: id,
+            pins: self.pins.clone(),
+            replica: replica.clone(),
+            cache: self.storage.cache.clone(),
+            source,
+            state: state.clone(),
+            replicated: Arc::clone(&replicated),
+        };
+        let follower = Follower { contact: id, peer, replica: replica.clone(), drive, state, replicated };
         let cancel = self.cancel.child_token();
         // At DEBUG, like everything that tells one contact from another.
         let span = tracing::debug_span!("replication", contact = %id);
         let following = cancel.clone().run_until_cancelled_owned(follower.run().instrument(span));
         let following = self.tracker.spawn(following);
-        self.links.insert(id, Link { replica, cancel, following });
+        let keeping = self.tracker.spawn(cancel.clone().run_until_cancelled_owned(keeper.run()));
+        self.links.insert(id, Link { replica, cancel, following, keeping });
         self.wish(id, contact.wanted)
     }
 
@@ -338,8 +356,10 @@ impl Controller {
 
 async fn end(link: Link) {
     link.cancel.cancel();
-    if let Err(error) = link.following.await {
-        tracing::error!("the task that follows a contact failed: {error}");
+    for ended in [link.following.await, link.keeping.await] {
+        if let Err(error) = ended {
+            tracing::error!("a task that follows a contact failed: {error}");
+        }
     }
     link.replica.close().await;
 }

@@ -21,6 +21,7 @@ use crate::identity;
 use crate::layout::Layout;
 use crate::lock::{InstanceLock, LockError};
 use crate::mounting::Mounting;
+use crate::pins::Pins;
 use crate::rates::Rates;
 use crate::secrets::MasterKey;
 use crate::seek::FetchMeter;
@@ -31,6 +32,7 @@ use crate::transfers::Transfers;
 
 mod contacts;
 mod drive;
+mod pins;
 mod shares;
 mod status;
 mod transfers;
@@ -184,6 +186,7 @@ impl Engine {
         let identity = Arc::new(kept.identity);
         let (net, events) = Net::start(choices.net, identity, service, tasks.all.child_token()).await?;
         let meter = FetchMeter::default();
+        let pins = Pins::open(layout.pins()).await?;
         let mut controller = Controller {
             code,
             layout: layout.clone(),
@@ -193,6 +196,7 @@ impl Engine {
             net: net.clone(),
             storage: storage.clone(),
             meter: meter.clone(),
+            pins: pins.clone(),
             tracker: tasks.tracker.clone(),
             cancel: tasks.work.clone(),
             links: Links::new(),
@@ -222,7 +226,7 @@ impl Engine {
         let rates = Rates::default();
         let noting = Self::note_rates(net.clone(), book.clone(), rates.clone());
         tasks.tracker.spawn(tasks.work.clone().run_until_cancelled_owned(noting));
-        Ok(Parts { code, layout, relay: choices.relay, orders, contacts: book, mount, meter, rates, net, transfers })
+        Ok(Parts { code, layout, relay: choices.relay, orders, contacts: book, mount, meter, rates, net, transfers, pins })
     }
 
     /// This engine's code.
@@ -290,6 +294,7 @@ struct Parts {
     rates: Rates,
     net: Net,
     transfers: Transfers,
+    pins: Pins,
 }
 
 impl Parts {

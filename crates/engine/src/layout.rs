@@ -70,6 +70,11 @@ impl Layout {
         self.root.join("secret.key")
     }
 
+    /// What is kept whole in the cache.
+    pub fn pins(&self) -> PathBuf {
+        self.root.join("pins.json")
+    }
+
     /// The sealed identity.
     pub fn identity(&self) -> PathBuf {
         self.root.join("identity")

@@ -23,6 +23,7 @@ mod latency;
 mod lock;
 mod mounting;
 mod rates;
+mod pins;
 mod replication;
 mod seek;
 mod storage;
@@ -31,6 +32,7 @@ mod transfers;
 pub use config::{EngineConfig, MountChoice};
 pub use engine::Engine;
 pub use error::{EngineError, ErrorClass};
+pub use pins::{PinState, PinStatus};
 pub use transfers::error::TransferError;
 
 /// The words of other rooms that whoever runs an engine needs.

@@ -8,7 +8,7 @@ use farhold_net::{ContactState, Peer, SessionState};
 use farhold_vfs::Drive;
 use farhold_wire::{ContactId, Position};
 use futures_util::StreamExt;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::backoff::Backoff;
 
@@ -24,6 +24,8 @@ pub(crate) struct Follower {
     pub(crate) replica: Replica,
     pub(crate) drive: Arc<Drive>,
     pub(crate) state: watch::Receiver<ContactState>,
+    /// Told after every change of the replica.
+    pub(crate) replicated: Arc<Notify>,
 }
 
 /// Why a stream of changes is no longer followed.
@@ -88,7 +90,10 @@ impl Follower {
                 }
             };
             match self.replica.apply(batch).await {
-                Ok(events) => self.drive.tree_changed(self.contact, events).await,
+                Ok(events) => {
+                    self.drive.tree_changed(self.contact, events).await;
+                    self.replicated.notify_one();
+                }
                 Err(ReplicaError::OutOfOrder) => return Ended::OutOfOrder,
                 Err(
                     error @ (ReplicaError::TooManyEntries(_)

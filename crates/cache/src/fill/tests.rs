@@ -96,6 +96,9 @@ async fn what_is_pinned_stays_when_everything_else_goes() {
     cache.pin(key(1, 1), SIZE).unwrap();
     fill(&cache, &source, 1).await.unwrap();
     written(&cache).await;
+    assert!(cache.is_whole(key(1, 1), SIZE).await && !cache.is_whole(key(2, 1), SIZE).await);
+    cache.check_pins([(key(1, 1), SIZE), (key(2, 1), SIZE)]).unwrap();
+    cache.check_pins([(key(2, 1), SIZE), (key(3, 1), SIZE)]).unwrap_err();
     cache.pin(key(2, 1), SIZE).unwrap();
     let Err(PinError { needed, limit }) = cache.pin(key(3, 1), SIZE) else { panic!("there is no room") };
     assert!(needed > 3 * SIZE && limit == 80 * MIB);

@@ -74,12 +74,7 @@ impl Engine {
         let missing = || EngineError::NoSuchPath { path: path.to_string() };
         let replica = self.order(|reply| Order::Replica { id, reply }).await?.ok_or_else(missing)?;
         let mark = self.book().get(id).map(|contact| mark(&contact.code)).unwrap_or_default();
-        let mut entry = None;
-        for name in &path.below {
-            let parent = entry.as_ref().map(|entry: &Entry| entry.id);
-            entry = Some(child(&replica, parent, name, &mark).await?.ok_or_else(missing)?);
-        }
-        let mut todo: Vec<Entry> = entry.into_iter().collect();
+        let mut todo = vec![find(&replica, &path.below, &mark).await?.ok_or_else(missing)?];
         while let Some(entry) = todo.pop() {
             match entry.kind {
                 EntryKind::Folder => todo.extend(replica.children(entry.id).await?.entries),
@@ -89,6 +84,23 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// The entry at the end of a path of at least one name below a contact's folder.
+pub(super) async fn find(
+    replica: &Replica,
+    below: &[Name],
+    mark: &str,
+) -> Result<Option<Entry>, EngineError> {
+    let mut found: Option<Entry> = None;
+    for name in below {
+        let parent = found.as_ref().map(|entry| entry.id);
+        match child(replica, parent, name, mark).await? {
+            None => return Ok(None),
+            entry => found = entry,
+        }
+    }
+    Ok(found)
 }
 
 /// An entry by the name that the drive shows: a tree called like one of mine has its home's mark behind its name.

@@ -51,6 +51,16 @@ impl Index {
         Ok(())
     }
 
+    /// Whether `contents` could be pinned besides what is.
+    pub(crate) fn check_pins(
+        &self,
+        contents: impl IntoIterator<Item = (ContentKey, u64)>,
+    ) -> Result<(), PinError> {
+        let others = contents.into_iter().filter(|(key, _)| !self.pins.contains(key));
+        let more = others.map(|(_, size)| self.geometry.content_charge(size)).sum();
+        self.pins.check(more, self.limit).map(drop)
+    }
+
     pub(crate) fn unpin(&mut self, key: &ContentKey) {
         if let Some(size) = self.pins.sizes.remove(key) {
             self.pins.charge = self.pins.charge.saturating_sub(self.geometry.content_charge(size));
