@@ -1,10 +1,12 @@
 //! One end is a lane, the other is whoever sends what it likes.
 
+mod small;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use farhold_wire::{ContactId, EntryId, ReadHead, limits};
+use farhold_wire::{ContactId, EntryId, ReadHead, ReadRequest, limits};
 use proptest::prelude::*;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
@@ -200,7 +202,9 @@ async fn half_a_frame_and_an_end() {
 
 #[tokio::test]
 async fn an_oversized_frame_is_refused_by_its_header() {
-    for (kind, length) in [(1u8, 1 << 20), (2, 1 << 20), (3, 1 << 20), (4, 2), (5, 1), (9, 0u32)] {
+    for (kind, length) in
+        [(1u8, 1 << 20), (2, 1 << 20), (3, 1 << 20), (4, 2), (5, 1), (6, 1 << 20), (7, 1 << 20), (9, 0u32)]
+    {
         let mut other = Other::new().await;
         let header = [&[kind][..], &1u64.to_be_bytes(), &length.to_be_bytes()].concat();
         other.stream.seal(&header[..]).unwrap();
@@ -242,7 +246,9 @@ impl crate::PeerService for Whole {
 
     fn read(&self, _: ContactId, request: ReadRequest) -> BoxStream<'static, Result<ReadPart, ReadFailure>> {
         self.0.fetch_add(1, Ordering::Relaxed);
-        let parts = (0..request.length / (256 << 10)).map(|_| Ok(ReadPart::Data(part(256 << 10))));
+        let full = (0..request.length / (256 << 10)).map(|_| 256 << 10);
+        let rest = Some(request.length as usize % (256 << 10)).filter(|rest| *rest > 0);
+        let parts = full.chain(rest).map(|length| Ok(ReadPart::Data(part(length))));
         let head = ReadHead { length: request.length, ..head(0) };
         stream::iter(std::iter::once(Ok(ReadPart::Head(head))).chain(parts)).boxed()
     }
