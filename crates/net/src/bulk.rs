@@ -1,5 +1,6 @@
 //! Bulk lanes: reads as plain frames, asked and answered in both directions on the same lane.
 
+mod answers;
 mod frames;
 mod lane;
 mod meters;

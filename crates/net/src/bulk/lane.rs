@@ -1,7 +1,8 @@
 //! One bulk lane: a task that owns the stream, asks for its own side and answers the other.
 //!
-//! Nothing waits behind anything: answers are taken part by part from whichever is ready, in turn, and only while
-//! there is room on the way out; what comes in is passed on at once, since every answer has room for all it announced.
+//! Nothing waits behind anything that does not go on: answers are taken part by part from the oldest that is ready, and
+//! only while there is room on the way out; what comes in is passed on at once, since every answer has room for all it
+//! announced.
 
 use std::collections::HashMap;
 use std::collections::hash_map;
@@ -13,10 +14,11 @@ use std::task::{Context, Poll};
 use bytes::Buf;
 use farhold_wire::bulk::Frame;
 use farhold_wire::{LaneClass, ReadFailure, ReadPart, WireError, limits};
-use futures_util::stream::{AbortHandle, BoxStream, SelectAll, abortable};
+use futures_util::stream::{AbortHandle, Abortable, BoxStream};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio::sync::mpsc;
 
+use super::answers::Answers;
 use super::frames::{FrameReader, pieces};
 use super::pool::{BulkPool, Fetch, LaneShared, Part};
 use super::small::{Ask, Check};
@@ -60,8 +62,6 @@ enum Served {
     Small(SmallFile),
 }
 
-type Answers = SelectAll<BoxStream<'static, Next>>;
-
 /// A lane and both sides' requests on it.
 pub(crate) struct BulkLane {
     stream: RecordStream,
@@ -72,7 +72,7 @@ pub(crate) struct BulkLane {
     fetches: mpsc::Receiver<Fetch>,
     asked: HashMap<u64, Asked>,
     serving: Serving,
-    answers: Answers,
+    answers: Answers<Next>,
     answering: HashMap<u64, AbortHandle>,
 }
 
@@ -89,7 +89,7 @@ impl BulkLane {
             fetches,
             asked: HashMap::new(),
             serving,
-            answers: SelectAll::new(),
+            answers: Answers::new(),
             answering: HashMap::new(),
         }
     }
@@ -130,7 +130,7 @@ impl BulkLane {
             for id in self.shared.take_cancelled() {
                 self.cancel(id)?;
             }
-            if let Poll::Ready(Some(next)) = self.answers.poll_next_unpin(cx) {
+            if let Poll::Ready(next) = self.answers.poll_next(cx) {
                 self.answer(next)?;
                 sealed = true;
             } else {
@@ -161,10 +161,12 @@ impl BulkLane {
     fn take(&mut self, frame: Frame) -> Result<(), BulkError> {
         match frame {
             Frame::Fetch(id, request) => {
-                self.serve(id, |serving| serving.read(request, LaneClass::Bulk).map_ok(Served::Part).boxed())
+                let parts = self.serving.read(request, LaneClass::Bulk);
+                self.serve(id, parts.map(|parts| parts.map_ok(Served::Part).boxed()))
             }
             Frame::FetchSmall(id, requests) => {
-                self.serve(id, |serving| serving.read_small(requests).map_ok(Served::Small).boxed())
+                let files = self.serving.read_small(requests);
+                self.serve(id, files.map(|files| files.map_ok(Served::Small).boxed()))
             }
             Frame::Cancel(id) => {
                 if let Some(answer) = self.answering.get(&id) {
@@ -227,7 +229,7 @@ impl BulkLane {
     fn serve(
         &mut self,
         id: u64,
-        answer: impl FnOnce(&Serving) -> BoxStream<'static, Result<Served, ReadFailure>>,
+        answer: Result<BoxStream<'static, Result<Served, ReadFailure>>, ReadFailure>,
     ) -> Result<(), BulkError> {
         let under_way = self.answering.len();
         let hash_map::Entry::Vacant(place) = self.answering.entry(id) else {
@@ -236,10 +238,16 @@ impl BulkLane {
         if under_way >= ANSWERING {
             return Err(WireError::TooLarge("number of requests under way").into());
         }
-        let (parts, handle) = abortable(answer(&self.serving));
+        let (handle, registration) = AbortHandle::new_pair();
         place.insert(handle);
-        let parts = parts.map(Some).chain(stream::once(std::future::ready(None)));
-        self.answers.push(parts.map(move |part| Next { id, part }).boxed());
+        match answer {
+            Ok(parts) => {
+                let parts = Abortable::new(parts, registration).map(Some);
+                let parts = parts.chain(stream::once(std::future::ready(None)));
+                self.answers.push(parts.map(move |part| Next { id, part }).boxed());
+            }
+            Err(failure) => self.answers.push_ready(Next { id, part: Some(Err(failure)) }),
+        }
         Ok(())
     }
 

@@ -10,8 +10,8 @@ use farhold_wire::proto::peer::peer_client::PeerClient as Client;
 use farhold_wire::proto::peer::peer_server::{Peer as PeerRpc, PeerServer};
 use farhold_wire::transfer::{digest_items, digest_request};
 use farhold_wire::{
-    Batch, DigestItem, DigestPart, Entry, EntryId, LaneClass, Name, Offer, OfferAnswer, Position, ReadFailure,
-    ReadHead, ReadPart, ReadRequest, Report, Standing, WireError, limits,
+    Batch, DigestItem, DigestPart, Entry, EntryId, LaneClass, Name, Offer, OfferAnswer, Position,
+    ReadFailure, ReadHead, ReadPart, ReadRequest, Report, Standing, WireError, limits,
 };
 use futures_util::stream::{self, BoxStream};
 use futures_util::{StreamExt, TryStreamExt};
@@ -27,7 +27,8 @@ use super::serving::Serving;
 use super::{Answer, CallError};
 use crate::stream::RecordStream;
 
-/// Unread bytes of answers, of a lane and of each call on it: 200 ms at 80 MB/s.
+/// Unread bytes of answers of a lane, and of each call on it: 400 ms at 80 MB/s, and more than the largest answer.
+const ANSWERS_BYTES: u32 = 32 << 20;
 const ANSWER_BYTES: u32 = 16 << 20;
 /// Unread bytes of requests, which are small: the default of RFC 9113, section 6.9.2.
 const REQUEST_BYTES: u32 = 65_535;
@@ -54,7 +55,7 @@ impl PeerClient {
         });
         let channel = Endpoint::from_static("http://peer.invalid")
             .initial_stream_window_size(ANSWER_BYTES)
-            .initial_connection_window_size(ANSWER_BYTES)
+            .initial_connection_window_size(ANSWERS_BYTES)
             .max_frame_size(FRAME_BYTES)
             .connect_with_connector(connector)
             .await?;
@@ -329,7 +330,8 @@ impl PeerRpc for Served {
 
     async fn read(&self, request: Request<pb::ReadRequest>) -> Reply<Self::ReadStream> {
         let request = ReadRequest::try_from(request.into_inner()).map_err(|error| refused(&error))?;
-        let parts = self.0.read(request, LaneClass::Urgent).map_ok(|part| pb::ReadPart {
+        let parts = self.0.read(request, LaneClass::Urgent).map_err(status)?;
+        let parts = parts.map_ok(|part| pb::ReadPart {
             part: Some(match part {
                 ReadPart::Head(head) => pb::read_part::Part::Head(head.into()),
                 ReadPart::Data(data) => pb::read_part::Part::Data(data),

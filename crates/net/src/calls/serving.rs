@@ -44,35 +44,32 @@ impl Serving {
         Arc::clone(&self.others).try_acquire_owned().map_err(|_| ReadFailure::Busy)
     }
 
-    /// The parts of an answer; a service that does not keep to the rules is cut short as one that failed.
+    /// The parts of an answer, if there is a place for it; a service that does not keep to the rules is cut short as one
+    /// that failed.
     pub(crate) fn read(
         &self,
         request: ReadRequest,
         class: LaneClass,
-    ) -> BoxStream<'static, Result<ReadPart, ReadFailure>> {
+    ) -> Result<BoxStream<'static, Result<ReadPart, ReadFailure>>, ReadFailure> {
         let places = match class {
             LaneClass::Urgent => &self.urgent,
             LaneClass::Bulk => &self.bulk,
         };
-        let Ok(permit) = Arc::clone(places).try_acquire_owned() else {
-            return stream::once(async { Err(ReadFailure::Busy) }).boxed();
-        };
+        let permit = Arc::clone(places).try_acquire_owned().map_err(|_| ReadFailure::Busy)?;
         let reading = Reading {
             parts: self.service.read(self.contact, request),
             check: AnswerCheck::new(request),
             _permit: Arc::new(permit),
         };
-        stream::unfold(Some(reading), Reading::next).boxed()
+        Ok(stream::unfold(Some(reading), Reading::next).boxed())
     }
 
     /// Whole small files in the order of their requests; they take one place together.
     pub(crate) fn read_small(
         &self,
         requests: Vec<ReadRequest>,
-    ) -> BoxStream<'static, Result<SmallFile, ReadFailure>> {
-        let Ok(permit) = Arc::clone(&self.bulk).try_acquire_owned() else {
-            return stream::once(async { Err(ReadFailure::Busy) }).boxed();
-        };
+    ) -> Result<BoxStream<'static, Result<SmallFile, ReadFailure>>, ReadFailure> {
+        let permit = Arc::clone(&self.bulk).try_acquire_owned().map_err(|_| ReadFailure::Busy)?;
         let permit = Arc::new(permit);
         let (service, contact) = (Arc::clone(&self.service), self.contact);
         let files = stream::iter(requests).map(move |request| {
@@ -83,7 +80,7 @@ impl Serving {
             };
             async move { Ok(whole(stream::unfold(Some(reading), Reading::next)).await) }
         });
-        files.buffered(SMALL_AT_ONCE).boxed()
+        Ok(files.buffered(SMALL_AT_ONCE).boxed())
     }
 }
 

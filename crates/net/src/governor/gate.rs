@@ -151,3 +151,88 @@ impl Drop for Admission {
         self.settle(self.left, Governor::gone);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use farhold_wire::{EntryId, Version};
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    fn request(megabytes: u32) -> ReadRequest {
+        let version = Version { epoch: 1, counter: 1 };
+        ReadRequest { entry: EntryId([1; 16]), version, offset: 0, length: megabytes << 20 }
+    }
+
+    /// A gate whose window of 4 MiB is full.
+    async fn full() -> (Arc<Gate>, Admission) {
+        let gate = Gate::new(None);
+        let never = CancellationToken::new();
+        let admission = gate.admit(&request(4), Priority::Bulk, &never).await.unwrap();
+        assert_eq!(admission.class(), LaneClass::Bulk);
+        (gate, admission)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_read_waits_until_bytes_arrive_or_will_not() {
+        for arrives in [true, false] {
+            let (gate, mut first) = full().await;
+            let never = CancellationToken::new();
+            let request = request(1);
+            let mut second = Box::pin(gate.admit(&request, Priority::ReadAhead, &never));
+            assert!(second.as_mut().now_or_never().is_none());
+            first.began(4 << 20);
+            if arrives {
+                first.arrived(1);
+            } else {
+                drop(first);
+            }
+            assert_eq!(second.await.unwrap().class(), LaneClass::Bulk);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_short_answer_makes_room_at_once() {
+        let (gate, mut first) = full().await;
+        first.began(1000);
+        assert_eq!(gate.view().outstanding, 1000);
+        first.arrived(1000);
+        first.arrived(1000);
+        drop(first);
+        assert_eq!(gate.view().outstanding, 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn demand_and_what_is_raised_go_at_once() {
+        let (gate, _first) = full().await;
+        let raised = CancellationToken::new();
+        let demand = gate.admit(&request(2), Priority::Demand, &raised).await.unwrap();
+        assert_eq!((demand.class(), gate.view().outstanding), (LaneClass::Urgent, 6 << 20));
+        let request = request(1);
+        let mut waiting = Box::pin(gate.admit(&request, Priority::ReadAhead, &raised));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        raised.cancel();
+        assert_eq!(waiting.await.unwrap().class(), LaneClass::Urgent);
+        assert_eq!(gate.view().queued, 0);
+        let raised_before = gate.admit(&request, Priority::Bulk, &raised).await.unwrap();
+        assert_eq!(raised_before.class(), LaneClass::Urgent);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_nobody_waits_for_leaves_the_queue_and_takes_nothing() {
+        let (gate, first) = full().await;
+        let never = CancellationToken::new();
+        let request = request(1);
+        let mut given_up = Box::pin(gate.admit(&request, Priority::Bulk, &never));
+        let mut let_through = Box::pin(gate.admit(&request, Priority::Bulk, &never));
+        assert!(given_up.as_mut().now_or_never().is_none());
+        assert!(let_through.as_mut().now_or_never().is_none());
+        drop(given_up);
+        assert_eq!(gate.view().queued, 1);
+        drop(first);
+        // It may go, but nobody looks.
+        assert_eq!((gate.view().queued, gate.view().outstanding), (0, 1 << 20));
+        drop(let_through);
+        assert_eq!(gate.view().outstanding, 0);
+    }
+}

@@ -46,10 +46,6 @@ impl Path {
     pub(super) fn new(megabytes: f64, rtt: u64) -> Self {
         Self { rate: megabytes * 1e6, rtt: ms(rtt), buffer: ms(200), loss: 0.0, lanes: 2, constant: 0.0 }
     }
-
-    pub(super) fn bdp(&self) -> f64 {
-        self.rate * (1.0 - self.constant) * self.rtt.as_secs_f64()
-    }
 }
 
 /// Another sender that halves its window at a loss and grows it by an eighth of the path each second.
