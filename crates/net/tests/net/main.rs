@@ -5,5 +5,6 @@ mod connecting;
 mod failures;
 mod hostile;
 mod pairing;
+mod paths;
 mod proxy;
 mod support;

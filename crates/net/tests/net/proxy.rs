@@ -1,11 +1,12 @@
 //! A stretch of network that can go silent or break.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use farhold_net::RelayAddress;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -19,26 +20,42 @@ pub(crate) enum Weather {
     Silent,
 }
 
-/// Passes connections on to an address.
+/// Passes connections on to an address, and datagrams once it is told to.
 pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
     weather: watch::Sender<Weather>,
+    udp: watch::Sender<Weather>,
     cut: watch::Sender<CancellationToken>,
-    _task: AbortOnDropHandle<()>,
+    _tasks: [AbortOnDropHandle<()>; 2],
 }
 
 impl Proxy {
     pub(crate) async fn before(target: SocketAddr) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (listener, socket) = loop {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            // Another program may have the UDP port of that number.
+            if let Ok(socket) = UdpSocket::bind(listener.local_addr().unwrap()).await {
+                break (listener, socket);
+            }
+        };
         let address = listener.local_addr().unwrap();
-        let weather = watch::Sender::new(Weather::Fine);
+        let (weather, udp) = (watch::Sender::new(Weather::Fine), watch::Sender::new(Weather::Silent));
         let cut = watch::Sender::new(CancellationToken::new());
-        let task = tokio::spawn(serve(listener, target, weather.subscribe(), cut.subscribe()));
-        Self { address, weather, cut, _task: AbortOnDropHandle::new(task) }
+        let tasks = [
+            tokio::spawn(serve(listener, target, weather.subscribe(), cut.subscribe())),
+            tokio::spawn(serve_udp(socket, target, udp.subscribe())),
+        ];
+        Self { address, weather, udp, cut, _tasks: tasks.map(AbortOnDropHandle::new) }
     }
 
+    /// For connections.
     pub(crate) fn turns(&self, weather: Weather) {
         self.weather.send_replace(weather);
+    }
+
+    /// For datagrams.
+    pub(crate) fn udp_turns(&self, weather: Weather) {
+        self.udp.send_replace(weather);
     }
 
     /// Closes every connection; new ones are passed on.
@@ -93,6 +110,42 @@ async fn half(
         }
     }
     let _ = to.shutdown().await;
+}
+
+/// As a NAT does: each caller has a port of its own towards the target.
+async fn serve_udp(socket: UdpSocket, target: SocketAddr, weather: watch::Receiver<Weather>) {
+    let socket = Arc::new(socket);
+    let mut callers = HashMap::<SocketAddr, (Arc<UdpSocket>, AbortOnDropHandle<()>)>::new();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let Ok((length, caller)) = socket.recv_from(&mut buffer).await else { continue };
+        if *weather.borrow() != Weather::Fine {
+            continue;
+        }
+        if !callers.contains_key(&caller) {
+            let out = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
+            out.connect(target).await.unwrap();
+            let back =
+                tokio::spawn(pass_back(Arc::clone(&out), Arc::clone(&socket), caller, weather.clone()));
+            callers.insert(caller, (out, AbortOnDropHandle::new(back)));
+        }
+        let _ = callers[&caller].0.send(&buffer[..length]).await;
+    }
+}
+
+async fn pass_back(
+    out: Arc<UdpSocket>,
+    socket: Arc<UdpSocket>,
+    caller: SocketAddr,
+    weather: watch::Receiver<Weather>,
+) {
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let Ok(length) = out.recv(&mut buffer).await else { continue };
+        if *weather.borrow() == Weather::Fine {
+            let _ = socket.send_to(&buffer[..length], caller).await;
+        }
+    }
 }
 
 /// Both ports of a relay, behind proxies.
