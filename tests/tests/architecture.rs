@@ -19,7 +19,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("mount", &["vfs"]),
     ("engine", &["secure", "wire", "net", "catalog", "cache", "vfs", "mount"]),
     ("control", &["engine", "wire"]),
-    ("cli", &["engine", "control", "relay"]),
+    ("cli", &["engine", "control", "relay", "wire"]),
     ("tests", &[]),
     ("wan", &["tests"]),
 ];

@@ -147,10 +147,22 @@ pub(crate) enum Ask {
         #[arg(long)]
         off: bool,
     },
-    /// Shows the cache, or empties it
+    /// Shows the cache and what is pinned in it, or empties it
     Cache {
         #[command(subcommand)]
         command: Option<Cache>,
+    },
+    /// Keeps a contact's file or folder whole in the cache, also its new versions
+    Pin {
+        /// What to keep
+        #[arg(value_name = "NAME[/PATH]", value_parser = drive_path())]
+        path: DrivePath,
+    },
+    /// Keeps it no longer; what is there stays until room is needed
+    Unpin {
+        /// What was pinned
+        #[arg(value_name = "NAME[/PATH]", value_parser = drive_path())]
+        path: DrivePath,
     },
     /// Sets how much room the cache may take, such as 20GB
     Limit {

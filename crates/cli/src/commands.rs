@@ -67,16 +67,27 @@ pub(crate) async fn run(command: Ask, mut client: ControlClient, output: Output)
         Ask::Resume { id } => transfers::change(id, Change::Resume, client, output).await,
         Ask::Cancel { id } => transfers::change(id, Change::Cancel, client, output).await,
         Ask::Accept { name, folder, off: _ } => transfers::accept(name, folder, client, output).await,
-        Ask::Cache { command } => {
-            let cache = match command {
-                None => client.status().await?.cache,
-                Some(Cache::Drop { path }) => client.drop_cache(path.as_ref()).await?,
-            };
-            output.say(|| json!({"cache": cache}), || output::status::cache(&cache))
+        Ask::Cache { command: None } => {
+            let (cache, pins) = (client.status().await?.cache, client.pins().await?);
+            output.say(|| json!({"cache": cache, "pins": pins}), || output::cache::whole(&cache, &pins))
+        }
+        Ask::Cache { command: Some(Cache::Drop { path }) } => {
+            let cache = client.drop_cache(path.as_ref()).await?;
+            output.say(|| json!({"cache": cache}), || output::cache::text(&cache))
+        }
+        Ask::Pin { path } => {
+            let pin = client.pin(&path).await?;
+            output.say(|| json!({"pin": pin}), || output::cache::pinned(&pin))
+        }
+        Ask::Unpin { path } => {
+            client.unpin(&path).await?;
+            let path = path.to_string();
+            output
+                .say(|| json!({"path": path}), || format!("{} is kept no longer.", output::printable(&path)))
         }
         Ask::Limit { size } => {
             let cache = client.limit_cache(size).await?;
-            output.say(|| json!({"cache": cache}), || output::status::cache(&cache))
+            output.say(|| json!({"cache": cache}), || output::cache::text(&cache))
         }
     }
 }

@@ -1,6 +1,8 @@
 //! `farhold demo`: everything on this machine. A relay, a second peer with something to share, and an engine that is
 //! paired with it and mounts its drive. All of it lies in one temporary folder, which goes at the end.
 
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,13 +29,16 @@ const PEER: &str = "demo";
 const US: &str = "you";
 /// What the second peer shares.
 const SAMPLE: &str = "Sample";
+/// Folder of the drive, unless another one is named.
+const DRIVE: &str = "drive";
 /// How long pairing, connecting and the first listing may take on one machine.
 const START: Duration = Duration::from_secs(30);
 
 /// Runs until Ctrl-C, SIGTERM, `farhold down`, or the end of the time given.
 pub(crate) async fn run(options: Demo, output: Output) -> Result<(), CommandError> {
     let mut end = EndSignal::listen()?;
-    let folder = tempfile::Builder::new().prefix("farhold-demo-").tempdir();
+    // What goes wrong must not remove files through a drive that is still mounted in it.
+    let folder = tempfile::Builder::new().prefix("farhold-demo-").disable_cleanup(true).tempdir();
     let folder = folder.map_err(CommandError::io("cannot make a temporary folder"))?;
     let mut stage = Stage::default();
     // Starting is not interrupted half way: what it began could not be ended.
@@ -47,8 +52,21 @@ pub(crate) async fn run(options: Demo, output: Output) -> Result<(), CommandErro
     };
     live::end(output);
     stage.end().await;
-    // Closed rather than dropped: what cannot be removed is told.
-    outcome.and(folder.close().map_err(CommandError::io("cannot remove the temporary folder")))
+    outcome.and(remove(folder).map_err(CommandError::io("cannot remove the temporary folder")))
+}
+
+/// Removes the folder, unless the drive is still there.
+fn remove(mut folder: TempDir) -> io::Result<()> {
+    let device = |path: &Path| path.metadata().map(|found| found.dev());
+    match device(&folder.path().join(DRIVE)) {
+        Ok(drive) if drive != device(folder.path())? => return Err(io::ErrorKind::ResourceBusy.into()),
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        // A mount whose program is gone.
+        Err(error) => return Err(error),
+    }
+    folder.disable_cleanup(false);
+    folder.close()
 }
 
 /// What was started, for the end.
@@ -81,7 +99,7 @@ impl Stage {
             ..EngineConfig::new(folder.path().join(name))
         };
         let peer = self.engine(config("peer", MountChoice::Off)).await?;
-        let point = mount.unwrap_or_else(|| folder.path().join("drive"));
+        let point = mount.unwrap_or_else(|| folder.path().join(DRIVE));
         let engine = self.engine(config("config", MountChoice::At(point))).await?;
         let socket = engine.layout().control_socket();
         self.control = Some(ControlServer::start(&socket, Arc::new(engine.clone()))?);

@@ -65,7 +65,8 @@ pub(crate) async fn run(
         checks::settings(read.as_ref()),
         checks::config_rights(layout),
         checks::secrets(layout),
-        checks::relay(relay).await,
+        checks::relay::tcp(relay.as_ref()).await,
+        checks::relay::udp(relay.as_ref()).await,
         checks::port(settings.listen_port, running.as_ref()),
         checks::watches(),
     ];

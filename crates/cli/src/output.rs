@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::exit::CommandError;
 
+pub(crate) mod cache;
 pub(crate) mod listing;
 pub(crate) mod shares;
 pub(crate) mod status;

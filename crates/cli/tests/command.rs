@@ -68,7 +68,7 @@ fn the_doctor_answers_without_an_engine_and_changes_nothing() {
     assert_eq!(output.status.code(), Some(0));
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     let checks = answer["checks"].as_array().unwrap();
-    for name in ["fuse", "relay", "port", "config", "secrets", "watches"] {
+    for name in ["fuse", "relay", "udp", "port", "config", "secrets", "watches"] {
         let check = checks.iter().find(|check| check["check"] == name).unwrap_or_else(|| panic!("{name}"));
         assert!(check["verdict"] == "ok" || check["fix"].is_string(), "{check}");
     }

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
+use farhold_engine::PinStatus;
 use farhold_engine::commands::{ContactAdded, DrivePath, Listed, Share, ShareRequest};
 use farhold_engine::status::{CacheStatus, SessionStatus, Status, TransferId, TransferStatus};
 use farhold_wire::proto::control as pb;
@@ -18,7 +19,7 @@ use tower::service_fn;
 
 use crate::convert::commands::{drive_path_to, path_to, shares_from};
 use crate::convert::error::from_status;
-use crate::convert::{FromProto, ToProto, required};
+use crate::convert::{FromProto, ToProto, all, required};
 use crate::error::ControlError;
 
 /// How long an engine may take to answer what does not wait for anybody.
@@ -290,5 +291,31 @@ impl ControlClient {
     /// [`ControlError`].
     pub async fn limit_cache(&mut self, bytes: u64) -> Result<CacheStatus, ControlError> {
         cache(within(ANSWER, self.stub.limit_cache(pb::LimitCacheRequest { bytes })).await?.cache)
+    }
+
+    /// Keeps a file or folder of a contact whole in the cache.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn pin(&mut self, path: &DrivePath) -> Result<PinStatus, ControlError> {
+        let call = self.stub.pin(pb::PinRequest { path: drive_path_to(path) });
+        Ok(required(within(ANSWER, call).await?.pin, "pin")?)
+    }
+
+    /// Keeps it no longer.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn unpin(&mut self, path: &DrivePath) -> Result<(), ControlError> {
+        let call = self.stub.unpin(pb::PinRequest { path: drive_path_to(path) });
+        within(ANSWER, call).await.map(|pb::UnpinReply {}| ())
+    }
+
+    /// What is kept so.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn pins(&mut self) -> Result<Vec<PinStatus>, ControlError> {
+        Ok(all(within(ANSWER, self.stub.pins(pb::PinsRequest {})).await?.pins)?)
     }
 }

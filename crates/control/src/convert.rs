@@ -3,6 +3,7 @@
 
 pub(crate) mod commands;
 pub(crate) mod error;
+mod pins;
 pub(crate) mod status;
 mod transfers;
 

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use farhold_engine::Engine;
 use farhold_engine::commands::{ContactAdded, DrivePath, Listed, Share, ShareRequest};
 use farhold_engine::error::EngineError;
 use farhold_engine::status::{CacheStatus, SessionStatus, Status, TransferId, TransferStatus};
+use farhold_engine::{Engine, PinStatus};
 
 /// An engine, as commands see it. Names are contacts' names.
 #[async_trait]
@@ -54,6 +54,12 @@ pub trait Host: Send + Sync + 'static {
     async fn drop_cache(&self, path: Option<DrivePath>) -> Result<CacheStatus, EngineError>;
     /// Sets and keeps the cache's limit, in bytes.
     async fn limit_cache(&self, bytes: u64) -> Result<CacheStatus, EngineError>;
+    /// Keeps a file or folder of a contact whole in the cache.
+    async fn pin(&self, path: DrivePath) -> Result<PinStatus, EngineError>;
+    /// Keeps it no longer.
+    async fn unpin(&self, path: DrivePath) -> Result<(), EngineError>;
+    /// What is kept so.
+    async fn pins(&self) -> Result<Vec<PinStatus>, EngineError>;
 }
 
 #[async_trait]
@@ -140,5 +146,16 @@ impl Host for Engine {
 
     async fn limit_cache(&self, bytes: u64) -> Result<CacheStatus, EngineError> {
         Self::limit_cache(self, bytes).await
+    }
+    async fn pin(&self, path: DrivePath) -> Result<PinStatus, EngineError> {
+        Self::pin(self, &path).await
+    }
+
+    async fn unpin(&self, path: DrivePath) -> Result<(), EngineError> {
+        Self::unpin(self, &path).await
+    }
+
+    async fn pins(&self) -> Result<Vec<PinStatus>, EngineError> {
+        Ok(Self::pinned(self))
     }
 }

@@ -297,6 +297,22 @@ impl Control for Adapter {
             self.host.limit_cache(request.into_inner().bytes).await.map_err(|error| to_status(&error))?;
         Ok(Response::new(pb::LimitCacheReply { cache: Some(cache.to_proto()) }))
     }
+
+    async fn pin(&self, request: Request<pb::PinRequest>) -> Result<Response<pb::PinReply>, Status> {
+        let path = drive_path_from(request.into_inner().path)?;
+        let pin = self.host.pin(path).await.map_err(|error| to_status(&error))?;
+        Ok(Response::new(pb::PinReply { pin: Some(pin.to_proto()) }))
+    }
+
+    async fn unpin(&self, request: Request<pb::PinRequest>) -> Result<Response<pb::UnpinReply>, Status> {
+        let path = drive_path_from(request.into_inner().path)?;
+        done(self.host.unpin(path).await, pb::UnpinReply {})
+    }
+
+    async fn pins(&self, _: Request<pb::PinsRequest>) -> Result<Response<pb::PinsReply>, Status> {
+        let pins = self.host.pins().await.map_err(|error| to_status(&error))?;
+        Ok(Response::new(pb::PinsReply { pins: pins.into_iter().map(ToProto::to_proto).collect() }))
+    }
 }
 
 fn pages(listed: Vec<Listed>) -> BoxStream<'static, Result<pb::ListReply, Status>> {

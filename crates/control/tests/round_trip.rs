@@ -21,6 +21,7 @@ use farhold_engine::status::{
     SeekStatus, SessionStateName, SessionStatus, Status, TransferId, TransferState, TransferStatus,
     WireStatus,
 };
+use farhold_engine::{PinState, PinStatus};
 use farhold_wire::{Name, Timestamp};
 use futures_util::StreamExt;
 use tempfile::TempDir;
@@ -138,6 +139,18 @@ fn status() -> Status {
             listen: Some(4000),
         },
     }
+}
+
+fn pins() -> Vec<PinStatus> {
+    let pin = |state| PinStatus {
+        path: "ben/Film".into(),
+        state,
+        files: 1,
+        bytes: 2,
+        cached: 3,
+        reason: Some("later".into()),
+    };
+    [PinState::Fetching, PinState::Whole, PinState::Waiting, PinState::NoRoom, PinState::Gone].map(pin).into()
 }
 
 fn listed(count: usize) -> Vec<Listed> {
@@ -263,6 +276,20 @@ impl Host for Fake {
     async fn limit_cache(&self, bytes: u64) -> Result<CacheStatus, EngineError> {
         Ok(CacheStatus { limit: bytes, ..status().cache })
     }
+
+    async fn pin(&self, path: DrivePath) -> Result<PinStatus, EngineError> {
+        self.note(format!("pin {path}"));
+        Ok(pins().remove(0))
+    }
+
+    async fn unpin(&self, path: DrivePath) -> Result<(), EngineError> {
+        self.note(format!("unpin {path}"));
+        Ok(())
+    }
+
+    async fn pins(&self) -> Result<Vec<PinStatus>, EngineError> {
+        Ok(pins())
+    }
 }
 
 struct Fixture {
@@ -323,6 +350,18 @@ async fn every_command_takes_and_answers_what_the_host_does() {
         ShareRequest { paths: vec!["/a".into(), "/b".into()], with: None, name: None, writable: true };
     assert_eq!(client.share(request.clone()).await.unwrap(), client.shares().await.unwrap());
     assert_eq!(fixture.fake.asked(), [format!("{request:?}")]);
+    fixture.server.stop().await;
+}
+
+#[tokio::test]
+async fn pins_come_and_go() {
+    let fixture = Fixture::start();
+    let mut client = fixture.client().await;
+    let path = DrivePath { contact: "ben".into(), below: vec![name("Film")] };
+    assert_eq!(client.pin(&path).await.unwrap(), pins()[0]);
+    client.unpin(&path).await.unwrap();
+    assert_eq!(fixture.fake.asked(), ["pin ben/Film", "unpin ben/Film"]);
+    assert_eq!(client.pins().await.unwrap(), pins());
     fixture.server.stop().await;
 }
 

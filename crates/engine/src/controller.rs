@@ -290,6 +290,7 @@ impl Controller {
             replica: replica.clone(),
             drive: Arc::downgrade(&drive),
             meter: self.meter.clone(),
+            state: state.clone(),
         };
         let source = Arc::new(source);
         let view = ContactView {

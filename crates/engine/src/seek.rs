@@ -16,7 +16,6 @@ const CONTENTS: usize = 256;
 
 #[derive(Debug, Default)]
 struct Fetches {
-    under_way: usize,
     /// Where the last fetch of each content ended; the latest content is last.
     ends: VecDeque<(ContentKey, u64)>,
     idle: Latencies,
@@ -44,20 +43,19 @@ pub(crate) struct FetchMeter {
 }
 
 impl FetchMeter {
-    /// A fetch begins; it ends when what this gives is dropped.
+    /// A fetch begins; `loaded` tells whether other bytes were outstanding from that contact then.
     pub(crate) fn begin(
         &self,
         key: ContentKey,
         range: &Range<u64>,
         urgency: Urgency,
+        loaded: bool,
         now: Instant,
     ) -> Fetching {
         let mut fetches = self.lock();
         let end = fetches.note(key, range);
         let demand = urgency == Urgency::Demand;
         let jump = demand && range.start != end.unwrap_or(0);
-        let loaded = fetches.under_way > 0;
-        fetches.under_way += 1;
         Fetching {
             meter: self.clone(),
             since: now,
@@ -85,7 +83,7 @@ impl FetchMeter {
 
 #[derive(Debug, Clone, Copy)]
 struct Jump {
-    /// Something else was being fetched when it began.
+    /// Other bytes were outstanding when it began.
     loaded: bool,
 }
 
@@ -117,12 +115,6 @@ impl Fetching {
     }
 }
 
-impl Drop for Fetching {
-    fn drop(&mut self) {
-        self.meter.lock().under_way -= 1;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -135,7 +127,9 @@ mod tests {
 
     fn fetch(meter: &FetchMeter, entry: u8, range: Range<u64>, urgency: Urgency, milliseconds: u64) {
         let now = Instant::now();
-        meter.begin(key(entry), &range, urgency, now).arrived(now + Duration::from_millis(milliseconds));
+        meter
+            .begin(key(entry), &range, urgency, false, now)
+            .arrived(now + Duration::from_millis(milliseconds));
     }
 
     #[test]
@@ -153,18 +147,16 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_beside_another_fetch_is_loaded_and_a_cancelled_one_counts_nowhere() {
+    fn loaded_jumps_count_apart_and_cancelled_ones_nowhere() {
         let meter = FetchMeter::default();
         let now = Instant::now();
-        let bulk = meter.begin(key(1), &(0..10), Urgency::ReadAhead, now);
-        fetch(&meter, 2, 100..110, Urgency::Demand, 5);
-        drop(bulk);
-        drop(meter.begin(key(2), &(0..10), Urgency::Demand, now));
-        fetch(&meter, 2, 300..310, Urgency::Demand, 6);
+        let loaded = meter.begin(key(1), &(50..60), Urgency::Demand, true, now);
+        fetch(&meter, 1, 100..110, Urgency::Demand, 5);
+        loaded.arrived(now + Duration::from_millis(6));
+        drop(meter.begin(key(1), &(0..10), Urgency::Demand, true, now));
         let SeekStatus { idle, loaded } = meter.seek();
-        assert_eq!((loaded.count, loaded.max_ms.floor()), (1, 5.0));
-        assert_eq!((idle.count, idle.max_ms.floor()), (1, 6.0));
-        assert_eq!(meter.lock().under_way, 0);
+        assert_eq!((idle.count, idle.max_ms.floor()), (1, 5.0));
+        assert_eq!((loaded.count, loaded.max_ms.floor()), (1, 6.0));
     }
 
     #[test]
@@ -172,13 +164,13 @@ mod tests {
         let meter = FetchMeter::default();
         let now = Instant::now();
         let after = |milliseconds| now + Duration::from_millis(milliseconds);
-        let mut first = meter.begin(key(1), &(0..10), Urgency::Demand, now);
-        let mut second = meter.begin(key(1), &(10..20), Urgency::Demand, now);
+        let mut first = meter.begin(key(1), &(0..10), Urgency::Demand, false, now);
+        let mut second = meter.begin(key(1), &(10..20), Urgency::Demand, false, now);
         second.some_arrived(after(3));
         first.some_arrived(after(4));
         first.some_arrived(after(9));
         first.arrived(after(9));
-        meter.begin(key(2), &(0..10), Urgency::ReadAhead, now).some_arrived(after(5));
+        meter.begin(key(2), &(0..10), Urgency::ReadAhead, false, now).some_arrived(after(5));
         let first_byte = meter.first_byte();
         assert_eq!((first_byte.count, first_byte.max_ms.floor()), (1, 4.0));
     }
@@ -187,7 +179,13 @@ mod tests {
     fn memory_is_bounded() {
         let meter = FetchMeter::default();
         for counter in 0..2 * CONTENTS as u64 {
-            drop(meter.begin(ContentKey { counter, ..key(0) }, &(0..1), Urgency::Demand, Instant::now()));
+            drop(meter.begin(
+                ContentKey { counter, ..key(0) },
+                &(0..1),
+                Urgency::Demand,
+                false,
+                Instant::now(),
+            ));
         }
         assert_eq!(meter.lock().ends.len(), CONTENTS);
     }

@@ -47,6 +47,8 @@ fn every_command_of_the_interface_is_there() {
         "cache drop",
         "cache drop ben/a",
         "limit 20GB",
+        "pin ben/a",
+        "unpin ben",
         "pull ben/a",
         "pull ben/a/b dest --wait",
         "push a ben",

@@ -5,19 +5,16 @@ use std::io;
 use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use farhold_control::ControlError;
-use farhold_engine::RelayAddress;
 use farhold_engine::layout::{Layout, open_to_others};
 use farhold_engine::settings::SettingsError;
 use farhold_engine::status::{MountStateName, Status};
-use tokio::net::TcpStream;
 
 use super::{Finding, Verdict};
 
-/// How long a relay may take to accept a connection: three round trips of the longest link.
-const RELAY_WITHIN: Duration = Duration::from_secs(3);
+pub(super) mod relay;
+
 /// Watched folders that a large shared tree needs; systems used to allow 8192.
 const WATCHES: u64 = 65_536;
 
@@ -161,39 +158,10 @@ pub(super) fn secrets(layout: &Layout) -> Finding {
     }
 }
 
-pub(super) async fn relay(relay: Option<RelayAddress>) -> Finding {
-    let Some(relay) = relay else {
-        return Finding::bad(
-            "relay",
-            Verdict::Warning,
-            "none is set, so contacts cannot be found",
-            "start with --relay HOST:PORT, or put \"relay\" into settings.json",
-        );
-    };
-    for (port, what) in [(relay.port, "rendezvous"), (relay.bridge_port, "bridge")] {
-        let dial = TcpStream::connect((relay.host.as_str(), port));
-        let problem = match tokio::time::timeout(RELAY_WITHIN, dial).await {
-            Ok(Ok(_)) => continue,
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => format!("no answer within {} s", RELAY_WITHIN.as_secs()),
-        };
-        return Finding::bad(
-            "relay",
-            Verdict::Failed,
-            format!("the {what} of {} (port {port}) cannot be reached: {problem}", relay.host),
-            format!(
-                "is farhold-relay running there, and do firewalls let TCP {} and {} through?",
-                relay.port, relay.bridge_port
-            ),
-        );
-    }
-    Finding::ok("relay", format!("{relay} and its bridge accept connections"))
-}
-
 pub(super) fn port(port: u16, running: Option<&Status>) -> Finding {
     if let Some(status) = running {
         return match status.network.listen {
-            Some(port) => Finding::ok("port", format!("direct connections come in on TCP {port}")),
+            Some(port) => Finding::ok("port", format!("direct connections come in on TCP and UDP {port}")),
             None => Finding::ok("port", "none: connections go through the relay only"),
         };
     }
@@ -248,21 +216,6 @@ mod tests {
         let key = secrets(&layout);
         assert_eq!(key.verdict, Verdict::Failed);
         assert_eq!(key.fix.unwrap(), format!("chmod 600 {}", layout.secret_key().display()));
-    }
-
-    #[tokio::test]
-    async fn a_relay_needs_both_ports() {
-        assert_eq!(relay(None).await.verdict, Verdict::Warning);
-        let listener = || TcpListener::bind("127.0.0.1:0").unwrap();
-        let (first, second) = (listener(), listener());
-        let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
-        let address =
-            RelayAddress { host: "127.0.0.1".to_owned(), port: port(&first), bridge_port: port(&second) };
-        assert_eq!(relay(Some(address.clone())).await.verdict, Verdict::Ok);
-        drop(second);
-        let found = relay(Some(address)).await;
-        assert_eq!(found.verdict, Verdict::Failed);
-        assert!(found.detail.contains("bridge"), "{}", found.detail);
     }
 
     #[test]

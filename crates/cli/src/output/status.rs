@@ -1,8 +1,8 @@
 //! The status.
 
 use farhold_engine::status::{
-    CacheStatus, ContactStatus, LaneStatus, LatencySummary, MountStateName, NetworkStatus, PairingState,
-    RelayStateName, SessionStateName, SessionStatus, Status, WireStatus,
+    ContactStatus, LaneStatus, LatencySummary, MountStateName, NetworkStatus, PairingState, RelayStateName,
+    SessionStateName, SessionStatus, Status, WireStatus,
 };
 
 use super::printable;
@@ -27,7 +27,7 @@ pub(crate) fn text(status: &Status) -> String {
         ("Code", status.identity.code.clone()),
         ("Drive", drive),
         ("Relay", relay(&status.network)),
-        ("Cache", cache(&status.cache)),
+        ("Cache", super::cache::text(&status.cache)),
         ("Network", wire(&status.wire)),
         ("Jumps", format!("idle: {}; loaded: {}", latency(&seek.idle), latency(&seek.loaded))),
         ("First byte", latency(&status.first_byte)),
@@ -205,23 +205,6 @@ pub(crate) fn state(state: SessionStateName) -> &'static str {
         SessionStateName::Connecting => "connecting",
         SessionStateName::Connected => "connected",
         SessionStateName::Interrupted => "interrupted",
-    }
-}
-
-/// The cache, in two sentences.
-pub(crate) fn cache(cache: &CacheStatus) -> String {
-    format!("{} of {}. {}", size::show(cache.used), size::show(cache.limit), saved(cache))
-}
-
-/// How much the cache spared the network.
-fn saved(cache: &CacheStatus) -> String {
-    match cache.percent_saved() {
-        None => "Nothing was read yet.".to_owned(),
-        Some(percent) => format!(
-            "{} were read, {} of it fetched: {percent} % came from here.",
-            size::show(cache.served),
-            size::show(cache.fetched)
-        ),
     }
 }
 

@@ -41,8 +41,13 @@ pub(crate) fn progress(transfer: &TransferStatus) -> String {
             parts.push(size::rate(transfer.rate));
             parts.extend(transfer.remaining_seconds.map(|left| format!("{} left", duration(left))));
         }
-        other => {
-            parts.push(state(other).to_owned());
+        TransferState::Queued
+        | TransferState::Waiting
+        | TransferState::Paused
+        | TransferState::Done
+        | TransferState::Failed
+        | TransferState::Cancelled => {
+            parts.push(state(transfer.state).to_owned());
             parts.extend(transfer.reason.as_deref().map(printable));
         }
     }

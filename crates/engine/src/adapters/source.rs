@@ -7,10 +7,11 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use farhold_cache::{BlockSource, ContentKey, FetchError, Fetched, Urgency};
 use farhold_catalog::Replica;
-use farhold_net::{Peer, PeerError, Priority};
+use farhold_net::{ContactState, Peer, PeerError, Priority, SessionState};
 use farhold_vfs::Drive;
 use farhold_wire::{ContactId, Entry, EntryId, EntryKind, ReadFailure, ReadRequest, Version};
 use futures_util::stream::{self, BoxStream, StreamExt};
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -25,6 +26,8 @@ pub(crate) struct PeerSource {
     /// The drive has this source, and would never go if this had the drive.
     pub(crate) drive: Weak<Drive>,
     pub(crate) meter: FetchMeter,
+    /// How it stands with the contact.
+    pub(crate) state: watch::Receiver<ContactState>,
 }
 
 #[async_trait]
@@ -36,7 +39,7 @@ impl BlockSource for PeerSource {
         urgency: Urgency,
         raised: CancellationToken,
     ) -> Result<Fetched, FetchError> {
-        let fetching = self.meter.begin(key, &range, urgency, Instant::now());
+        let fetching = self.meter.begin(key, &range, urgency, self.is_loaded(), Instant::now());
         let length = u32::try_from(range.end.saturating_sub(range.start))
             .map_err(|_| FetchError::Other("the range is too long".to_owned()))?;
         let asked = Version { epoch: key.epoch, counter: key.counter };
@@ -59,6 +62,14 @@ impl BlockSource for PeerSource {
 }
 
 impl PeerSource {
+    /// Whether bytes that anybody here asked for are outstanding from the contact.
+    fn is_loaded(&self) -> bool {
+        match &self.state.borrow().session {
+            SessionState::Connected(connection) => connection.governor.view().outstanding > 0,
+            SessionState::Offline { .. } | SessionState::Connecting | SessionState::Interrupted { .. } => false,
+        }
+    }
+
     /// The home answered with another version than the replica knows: the drive must know it before the bytes.
     async fn newer(&self, entry: Entry) -> Result<(), FetchError> {
         let events =
@@ -171,7 +182,7 @@ mod tests {
         let key = ContentKey { contact: [0; 16], entry: [1; 16], epoch: 1, counter: 1 };
         let run = |pieces: Vec<Result<Bytes, PeerError>>| async {
             let meter = FetchMeter::default();
-            let fetching = meter.begin(key, &(100..104), Urgency::Demand, Instant::now());
+            let fetching = meter.begin(key, &(100..104), Urgency::Demand, false, Instant::now());
             let pieces = stream::iter(pieces).then(|piece| async {
                 tokio::time::sleep(std::time::Duration::from_millis(50)).await;
                 piece

@@ -1,5 +1,5 @@
 use farhold_engine::status::{
-    GovernorStatus, IdentityStatus, MountStatus, PathStatus, SecretStore, SeekStatus,
+    CacheStatus, GovernorStatus, IdentityStatus, MountStatus, PathStatus, SecretStore, SeekStatus,
 };
 
 use super::*;
