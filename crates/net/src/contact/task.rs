@@ -248,7 +248,7 @@ impl Task {
         let path = match (&relayed, socket.peer()) {
             (None, Ok(peer)) => match self.parts.shared.addresses.borrow().path_to(peer.ip()) {
                 Path::Direct if kind == LegKind::Punched => Path::Punched,
-                path => path,
+                path @ (Path::Relayed | Path::Punched | Path::Direct | Path::Lan) => path,
             },
             (Some(_), _) | (None, Err(_)) => Path::Relayed,
         };

@@ -60,7 +60,7 @@ impl Lifecycle {
             Side::One => leg.number.is_some_and(|number| number > session.nominated),
             Side::Zero => {
                 let newer = leg.number.zip(session.theirs).is_some_and(|(number, known)| number > known);
-                silent.is_some() || self.doubtful() || newer || leg.grade > session.to_surpass()
+                silent.is_some() || self.doubtful() || newer || leg.grade > session.bar()
             }
         }
     }
@@ -94,7 +94,7 @@ impl Lifecycle {
 
 impl Session {
     /// What a leg must surpass to replace it.
-    pub(super) fn to_surpass(&self) -> Grade {
+    pub(super) fn bar(&self) -> Grade {
         self.grade.to_surpass(self.rtt)
     }
 }

@@ -57,7 +57,7 @@ impl Lifecycle {
     /// A session stands: from now on only better legs are of use.
     pub(super) fn better(&mut self, at: &Moment) {
         let Link::Up { session, silent: None } = &self.link else { return };
-        let grade = session.to_surpass();
+        let grade = session.bar();
         if grade >= Grade::BEST {
             self.drop_attempt();
             return;
