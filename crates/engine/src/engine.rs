@@ -28,7 +28,7 @@ use crate::seek::FetchMeter;
 use crate::settings::Settings;
 use crate::status::MountStatus;
 use crate::storage::{Places, Storage};
-use crate::transfers::Transfers;
+use crate::transfers::{Scheduler, Transfers};
 
 mod contacts;
 mod drive;
@@ -182,7 +182,7 @@ impl Engine {
         let code = *kept.identity.code();
         let (contacts, book) = watch::channel(kept.contacts);
         let transfers = Transfers::open(&layout, book.clone()).await?;
-        let service = Arc::new(HomeService(storage.home.clone()));
+        let service = Arc::new(HomeService { home: storage.home.clone(), transfers: transfers.clone() });
         let identity = Arc::new(kept.identity);
         let (net, events) = Net::start(choices.net, identity, service, tasks.all.child_token()).await?;
         let meter = FetchMeter::default();
@@ -223,6 +223,9 @@ impl Engine {
         }
         let (orders, received) = mpsc::channel(ORDERS);
         tasks.tracker.spawn(controller.run(received, events));
+        let scheduler =
+            Scheduler::new(transfers.clone(), net.clone(), orders.clone(), layout.journals());
+        tasks.tracker.spawn(scheduler.run(tasks.work.clone()));
         let rates = Rates::default();
         let noting = Self::note_rates(net.clone(), book.clone(), rates.clone());
         tasks.tracker.spawn(tasks.work.clone().run_until_cancelled_owned(noting));

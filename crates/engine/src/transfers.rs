@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use farhold_wire::{ContactId, Name, TransferKey};
+use farhold_wire::{ContactId, EntryKind, Name, Offer, OfferAnswer, Report, Standing, TransferKey};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -16,17 +16,37 @@ use crate::controller::blocking;
 use crate::error::EngineError;
 use crate::layout::Layout;
 
+mod beneath;
+mod destination;
 pub(crate) mod error;
+mod fetch;
+mod groups;
+mod hashes;
+mod offers;
+mod plan;
 mod progress;
 mod record;
+mod run;
+mod scheduler;
 pub(crate) mod status;
 mod table;
 
+use destination::Destination;
 use error::TransferError;
+use hashes::Hashes;
+use offers::Offers;
 pub(crate) use record::Job;
 use record::List;
+pub(crate) use scheduler::Scheduler;
 use status::{TransferId, TransferStatus};
-use table::{New, Refused, Table};
+use table::{Amounts, End, New, Refused, Table};
+
+/// Most files and folders of one transfer: they are held in memory while it is under way.
+const MOST_ENTRIES: usize = 1 << 20;
+/// Most bytes that a contact may push at once.
+const RECEIVED_BYTES: u64 = 1 << 40;
+/// Room that a transfer leaves free on the disk: a full disk is in everybody's way.
+const FREE_BYTES: u64 = 64 << 20;
 
 /// The transfers of an engine, for whoever commands them, serves them and works on them. Clones are the same.
 #[derive(Debug, Clone)]
@@ -40,6 +60,8 @@ struct Shared {
     /// Something in the table changed.
     changed: watch::Sender<()>,
     contacts: watch::Receiver<ContactBook>,
+    offers: Offers,
+    hashes: Arc<Hashes>,
     list: PathBuf,
     /// One after the other, so that no older list replaces a newer one.
     saving: tokio::sync::Mutex<()>,
@@ -58,6 +80,8 @@ impl Transfers {
             table: Mutex::new(Table::load(loaded, Instant::now())),
             changed: watch::Sender::new(()),
             contacts,
+            offers: Offers::default(),
+            hashes: Arc::default(),
             list,
             saving: tokio::sync::Mutex::default(),
         };
@@ -71,14 +95,71 @@ impl Transfers {
     }
 
     /// Takes one up.
-    pub(crate) async fn add(&self, contact: ContactId, name: Name, job: Job) -> Result<TransferId, EngineError> {
-        let (mut key, mut tag) = ([0; 16], [0; 8]);
-        getrandom::fill(&mut key).and_then(|()| getrandom::fill(&mut tag)).map_err(TransferError::Random)?;
-        let new = New { key: TransferKey(key), tag: u64::from_be_bytes(tag), contact, name, job };
+    pub(crate) async fn add(
+        &self,
+        contact: ContactId,
+        name: Name,
+        job: Job,
+    ) -> Result<TransferId, EngineError> {
+        let mut key = [0; 16];
+        getrandom::fill(&mut key).map_err(TransferError::Random)?;
+        let new = New { key: TransferKey(key), tag: tag()?, contact, name, job };
         let added = self.table().add(new, Instant::now());
         let id = added.map_err(|_| TransferError::TooMany)?;
         self.save().await?;
         Ok(id)
+    }
+
+    /// A contact offers a push.
+    pub(crate) async fn offered(&self, contact: ContactId, offer: Offer) -> OfferAnswer {
+        let known = self.table().offered(contact, &offer);
+        self.notify();
+        if let Some(answer) = known {
+            return answer;
+        }
+        let accept = self.contacts().get(contact).and_then(|contact| contact.accept.clone());
+        let (Some(folder), EntryKind::Folder | EntryKind::File { .. }) = (accept, &offer.root.kind) else {
+            return OfferAnswer::NotWanted;
+        };
+        if offer.bytes > RECEIVED_BYTES {
+            return OfferAnswer::TooLarge;
+        }
+        let (place, name) = (folder.clone(), offer.root.name.clone());
+        let free = tokio::task::spawn_blocking(move || {
+            Destination::open(&place, name, 0, PathBuf::new())?.free_bytes()
+        });
+        match free.await {
+            Ok(Ok(free)) if offer.bytes.saturating_add(FREE_BYTES) <= free => {}
+            Ok(_) | Err(_) => return OfferAnswer::TooLarge,
+        }
+        let Ok(tag) = tag() else { return OfferAnswer::TooMany };
+        let Offer { key, root, files, bytes } = offer;
+        let job = Job::Receive { folder: folder.as_path().into(), name: None };
+        let new = New { key, tag, contact, name: root.name.clone(), job };
+        let amounts = Amounts { files, bytes, ..Amounts::default() };
+        let received = self.table().receive(new, root, amounts, Instant::now());
+        if received.is_err() {
+            return OfferAnswer::TooMany;
+        }
+        self.save_quietly().await;
+        OfferAnswer::Accepted
+    }
+
+    /// A contact says how it stands with a transfer.
+    pub(crate) fn reported(&self, contact: ContactId, report: Report) -> Standing {
+        let standing = self.table().reported(contact, report, Instant::now());
+        self.notify();
+        standing
+    }
+
+    /// What is pushed from here.
+    pub(crate) fn offers(&self) -> &Offers {
+        &self.shared.offers
+    }
+
+    /// Hashes of what is served.
+    pub(crate) fn hashes(&self) -> &Arc<Hashes> {
+        &self.shared.hashes
     }
 
     /// Changes one as its user wants.
@@ -104,16 +185,45 @@ impl Transfers {
         }
     }
 
+    /// From now on something may be at the place of a transfer: kept before it is made.
+    async fn begun(&self, id: TransferId, name: Option<&Name>) -> Result<(), End> {
+        self.table().begun(id, name);
+        self.save().await.map_err(|error| End::Fail { reason: error.to_string() })
+    }
+
     /// Writes the list, and lets everybody know that it changed.
     async fn save(&self) -> Result<(), EngineError> {
-        self.shared.changed.send_replace(());
+        self.notify();
         let _turn = self.shared.saving.lock().await;
         let list = self.table().list();
         let path = self.shared.list.clone();
         blocking(move || list.save(&path).map_err(TransferError::Save)).await
     }
 
+    /// The same where nobody waits: what is not written now is written with the next change.
+    async fn save_quietly(&self) {
+        if let Err(error) = self.save().await {
+            tracing::error!("{error}");
+        }
+    }
+
+    fn notify(&self) {
+        self.shared.changed.send_replace(());
+    }
+
+    fn changed(&self) -> watch::Receiver<()> {
+        self.shared.changed.subscribe()
+    }
+
+    fn contacts(&self) -> watch::Ref<'_, ContactBook> {
+        self.shared.contacts.borrow()
+    }
+
     fn table(&self) -> MutexGuard<'_, Table> {
         self.shared.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn tag() -> Result<u64, TransferError> {
+    getrandom::u64().map_err(TransferError::Random)
 }

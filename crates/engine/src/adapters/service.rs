@@ -1,14 +1,37 @@
-//! What contacts may ask of us, answered by the catalog.
+//! What contacts may ask of us, answered by the catalog, and of pushes by the transfers.
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use farhold_catalog::Home;
 use farhold_net::PeerService;
-use farhold_wire::{Batch, ContactId, Entry, EntryId, Name, Position, ReadFailure, ReadPart, ReadRequest};
+use farhold_wire::{
+    Batch, ContactId, DigestItem, DigestPart, Entry, EntryId, Name, Offer, OfferAnswer, Position,
+    ReadFailure, ReadPart, ReadRequest, Report, Standing,
+};
 use futures_util::stream::BoxStream;
 
-/// Serves what is shared.
+use crate::transfers::Transfers;
+
+/// Serves what is shared, and what is pushed.
 #[derive(Debug, Clone)]
-pub(crate) struct HomeService(pub(crate) Home);
+pub(crate) struct HomeService {
+    pub(crate) home: Home,
+    pub(crate) transfers: Transfers,
+}
+
+impl HomeService {
+    fn parts(
+        &self,
+        contact: ContactId,
+        request: ReadRequest,
+    ) -> BoxStream<'static, Result<ReadPart, ReadFailure>> {
+        match self.transfers.offers().find(contact, request.entry) {
+            Some(push) => push.read(request),
+            None => self.home.read(contact, request),
+        }
+    }
+}
 
 #[async_trait]
 impl PeerService for HomeService {
@@ -17,7 +40,7 @@ impl PeerService for HomeService {
         contact: ContactId,
         from: Option<Position>,
     ) -> BoxStream<'static, Result<Batch, ReadFailure>> {
-        self.0.changes(contact, from)
+        self.home.changes(contact, from)
     }
 
     async fn lookup(
@@ -26,7 +49,7 @@ impl PeerService for HomeService {
         parent: Option<EntryId>,
         name: Name,
     ) -> Result<Option<Entry>, ReadFailure> {
-        self.0.lookup(contact, parent, name).await
+        self.home.lookup(contact, parent, name).await
     }
 
     fn list(
@@ -34,7 +57,10 @@ impl PeerService for HomeService {
         contact: ContactId,
         parent: EntryId,
     ) -> BoxStream<'static, Result<Vec<Entry>, ReadFailure>> {
-        self.0.list(contact, parent)
+        match self.transfers.offers().find(contact, parent) {
+            Some(push) => push.list(parent),
+            None => self.home.list(contact, parent),
+        }
     }
 
     fn read(
@@ -42,6 +68,24 @@ impl PeerService for HomeService {
         contact: ContactId,
         request: ReadRequest,
     ) -> BoxStream<'static, Result<ReadPart, ReadFailure>> {
-        self.0.read(contact, request)
+        self.transfers.hashes().follow(request, self.parts(contact, request))
+    }
+
+    fn digest(
+        &self,
+        contact: ContactId,
+        items: Vec<DigestItem>,
+    ) -> BoxStream<'static, Result<DigestPart, ReadFailure>> {
+        let service = self.clone();
+        let hashes = Arc::clone(self.transfers.hashes());
+        hashes.digest(items, move |request| service.parts(contact, request))
+    }
+
+    async fn offer(&self, contact: ContactId, offer: Offer) -> OfferAnswer {
+        self.transfers.offered(contact, offer).await
+    }
+
+    async fn report(&self, contact: ContactId, report: Report) -> Standing {
+        self.transfers.reported(contact, report)
     }
 }

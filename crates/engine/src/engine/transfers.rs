@@ -42,6 +42,7 @@ impl Engine {
             below: source.below.iter().map(Into::into).collect(),
             folder: folder.as_path().into(),
             name: (&name).into(),
+            begun: false,
         };
         self.inner.parts.transfers.add(id, last, job).await
     }

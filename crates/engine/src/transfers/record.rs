@@ -25,6 +25,8 @@ pub(crate) enum Job {
         below: Vec<Hex>,
         folder: Hex,
         name: Hex,
+        /// Something may be at its place that is of this transfer.
+        begun: bool,
     },
     /// Offer what lies at `path`.
     Push { path: Hex },

@@ -44,6 +44,8 @@ struct Item {
     retry_at: Option<Instant>,
     /// The other side is to be told.
     tell: bool,
+    /// It is further than the other side was told.
+    progressed: bool,
     /// Of a push: the receiver has taken it on.
     offered: bool,
     /// Of what is received: what to fetch. Comes with every offer.
@@ -135,10 +137,6 @@ impl Table {
     /// All of them, by number.
     pub(crate) fn statuses(&self, name_of: impl Fn(ContactId) -> Option<String>) -> Vec<TransferStatus> {
         self.items.values().map(|item| item.status(&name_of)).collect()
-    }
-
-    pub(crate) fn record(&self, id: TransferId) -> Option<&Record> {
-        self.items.get(&id).map(|item| &item.record)
     }
 
     /// Takes a transfer up; it waits for its turn.
@@ -336,18 +334,24 @@ impl Table {
     /// How far it is, and how many bytes came since this was said last.
     pub(crate) fn progress(&mut self, id: TransferId, amounts: Amounts, arrived: u64, now: Instant) {
         let Some(item) = self.items.get_mut(&id) else { return };
-        item.tell |= item.amounts() != amounts;
+        item.progressed |= item.amounts() != amounts;
         item.set_amounts(amounts);
         item.rate.add(arrived, now);
     }
 
-    /// The name under which it lands was chosen.
-    pub(crate) fn named(&mut self, id: TransferId, chosen: &Name) {
-        if let Some(Item { record: Record { job: Job::Receive { name, .. }, .. }, .. }) =
-            self.items.get_mut(&id)
-        {
-            *name = Some(chosen.into());
+    /// From now on something may be at its place; of what is received, under the name that was chosen.
+    pub(crate) fn begun(&mut self, id: TransferId, chosen: Option<&Name>) {
+        match self.items.get_mut(&id).map(|item| &mut item.record.job) {
+            Some(Job::Receive { name, .. }) => *name = chosen.map(Into::into),
+            Some(Job::Pull { begun, .. }) => *begun = true,
+            Some(Job::Push { .. } | Job::Serve) | None => {}
         }
+    }
+
+    /// What is worth writing to disk at once.
+    pub(crate) fn states(&self) -> Vec<(TransferId, TransferState, Option<String>)> {
+        let records = self.items.values().map(|item| &item.record);
+        records.map(|record| (record.id, record.state, record.reason.clone())).collect()
     }
 
     /// The task on it has ended.
@@ -408,6 +412,7 @@ impl Item {
             worker: false,
             retry_at: None,
             tell: false,
+            progressed: false,
             offered: false,
             root: None,
         }

@@ -1,6 +1,8 @@
 //! What the two sides of a transfer tell each other.
 
-use farhold_wire::{ContactId, Entry, Offer, OfferAnswer, Report, Standing, TransferKey, TransferState as Told};
+use farhold_wire::{
+    ContactId, Entry, Offer, OfferAnswer, Report, Standing, TransferKey, TransferState as Told,
+};
 use tokio::time::Instant;
 
 use super::{Amounts, Item, NOT_OFFERED, New, OFFER_AGAIN, PER_CONTACT, Refused, Table};
@@ -87,11 +89,11 @@ impl Table {
         }
     }
 
-    /// What is to be told now, and to whom. It counts as told.
-    pub(crate) fn to_tell(&mut self) -> Vec<(TransferId, ContactId, Report)> {
+    /// What is to be told now, and to whom; with `progress` also how far each is. It counts as told.
+    pub(crate) fn to_tell(&mut self, progress: bool) -> Vec<(TransferId, ContactId, Report)> {
         let mut told = Vec::new();
-        for item in self.items.values_mut().filter(|item| item.tell) {
-            item.tell = false;
+        for item in self.items.values_mut().filter(|item| item.tell || (progress && item.progressed)) {
+            (item.tell, item.progressed) = (false, false);
             let orders = matches!(item.record.state, TransferState::Paused | TransferState::Cancelled);
             let tells = match item.record.direction() {
                 Direction::Pull | Direction::Receive => true,

@@ -1,0 +1,322 @@
+use farhold_wire::{
+    EntryId, EntryKind, OfferAnswer, Report, Standing, Timestamp, TransferState as Told, Version,
+};
+
+use super::*;
+use crate::transfers::record::Hex;
+
+const BEN: ContactId = ContactId([1; 16]);
+const CLEO: ContactId = ContactId([2; 16]);
+
+fn name(text: &str) -> Name {
+    Name::new(text.as_bytes().to_vec()).unwrap()
+}
+
+fn pull() -> Job {
+    Job::Pull { below: vec![], folder: Hex(b"/to".to_vec()), name: Hex(b"a".to_vec()), begun: false }
+}
+
+fn push() -> Job {
+    Job::Push { path: Hex(b"/from/a".to_vec()) }
+}
+
+fn new(key: u8, contact: ContactId, job: Job) -> New {
+    New { key: TransferKey([key; 16]), tag: key.into(), contact, name: name("a"), job }
+}
+
+fn empty() -> Table {
+    Table::load(List::new(1, vec![]), Instant::now())
+}
+
+/// What [`Table::begin`] begins while everybody is connected.
+fn begin(table: &mut Table) -> Vec<u64> {
+    table.begin(|_| true, Instant::now()).iter().map(|(record, _)| record.id.0).collect()
+}
+
+fn state(table: &Table, id: TransferId) -> TransferState {
+    table.items[&id].record.state
+}
+
+fn wait_for_contact() -> End {
+    End::Wait { reason: "away".to_owned(), retry: None }
+}
+
+fn root() -> Entry {
+    Entry {
+        id: EntryId([9; 16]),
+        parent: None,
+        name: name("a"),
+        kind: EntryKind::Folder,
+        version: Version { epoch: 1, counter: 1 },
+        incarnation: 0,
+        modified: Timestamp::default(),
+        mode: 0o755,
+        writable: false,
+        unavailable: false,
+    }
+}
+
+fn offer(key: u8) -> farhold_wire::Offer {
+    farhold_wire::Offer { key: TransferKey([key; 16]), root: root(), files: 2, bytes: 10 }
+}
+
+fn report(key: u8, push: bool, state: Told) -> Report {
+    Report {
+        key: TransferKey([key; 16]),
+        push,
+        name: name("a"),
+        state,
+        reason: String::new(),
+        files_done: 1,
+        files: 2,
+        bytes_done: 5,
+        bytes: 10,
+    }
+}
+
+fn receiving(table: &mut Table, key: u8) -> TransferId {
+    let job = Job::Receive { folder: Hex(b"/in".to_vec()), name: None };
+    table.receive(new(key, BEN, job), root(), Amounts::default(), Instant::now()).unwrap()
+}
+
+#[test]
+fn two_work_at_once_and_the_rest_in_order() {
+    let mut table = empty();
+    let ids: Vec<_> = (1..=4).map(|key| table.add(new(key, BEN, pull()), Instant::now()).unwrap()).collect();
+    assert_eq!(begin(&mut table), [1, 2]);
+    assert_eq!(begin(&mut table), [0; 0]);
+    // One that waits leaves its place to the next.
+    table.ended(ids[0], wait_for_contact(), Instant::now());
+    assert_eq!(begin(&mut table), [3]);
+    table.connection(BEN, true);
+    assert_eq!(state(&table, ids[0]), TransferState::Queued);
+    table.ended(ids[1], End::Done { note: None }, Instant::now());
+    assert_eq!(begin(&mut table), [1]);
+}
+
+#[test]
+fn what_is_not_connected_waits_and_comes_back_by_itself() {
+    let mut table = empty();
+    let id = table.add(new(1, BEN, pull()), Instant::now()).unwrap();
+    let other = table.add(new(2, CLEO, pull()), Instant::now()).unwrap();
+    let begun = table.begin(|contact| contact == CLEO, Instant::now());
+    assert_eq!(begun.iter().map(|(record, _)| record.id).collect::<Vec<_>>(), [other]);
+    assert_eq!(state(&table, id), TransferState::Waiting);
+    table.connection(BEN, false);
+    assert_eq!(begin(&mut table), [0; 0]);
+    table.connection(BEN, true);
+    assert_eq!(begin(&mut table), [id.0]);
+    // Waiting for a moment is not waiting for the contact.
+    let now = Instant::now();
+    let second = Duration::from_secs(1);
+    table.ended(id, End::Wait { reason: "busy".to_owned(), retry: Some(second) }, now);
+    table.connection(BEN, true);
+    assert_eq!((state(&table, id), table.next_due()), (TransferState::Waiting, Some(now + second)));
+    table.due(now + second / 2);
+    assert_eq!(begin(&mut table), [0; 0]);
+    table.due(now + second);
+    assert_eq!(begin(&mut table), [id.0]);
+}
+
+#[test]
+fn what_the_user_wants_holds_whatever_a_task_says_later() {
+    let mut table = empty();
+    let now = Instant::now();
+    let id = table.add(new(1, BEN, pull()), now).unwrap();
+    begin(&mut table);
+    table.pause(id).unwrap();
+    assert!(table.is_stopped(id));
+    // Resumed before the task has ended: nobody else works on it until then.
+    table.resume(id).unwrap();
+    assert_eq!(begin(&mut table), [0; 0]);
+    table.ended(id, End::Stopped, now);
+    assert_eq!(begin(&mut table), [1]);
+    table.pause(id).unwrap();
+    table.ended(id, End::Fail { reason: "late".to_owned() }, now);
+    assert_eq!(state(&table, id), TransferState::Paused);
+    table.connection(BEN, true);
+    table.due(now + Duration::from_secs(1000));
+    assert_eq!(begin(&mut table), [0; 0]);
+
+    table.resume(id).unwrap();
+    begin(&mut table);
+    table.cancel(id).unwrap();
+    assert!(table.is_stopped(id));
+    assert_eq!(begin(&mut table), [0; 0]);
+    table.ended(id, End::Stopped, now);
+    let cleaning = table.begin(|_| false, now);
+    assert_eq!(cleaning.len(), 1);
+    assert_eq!(cleaning[0].1, Work::Clean);
+    table.ended(id, End::Cleaned, now);
+    assert_eq!((begin(&mut table), state(&table, id)), (vec![], TransferState::Cancelled));
+    assert_eq!(table.resume(id), Err(Refused::Over(TransferState::Cancelled)));
+    assert_eq!(table.cancel(TransferId(77)), Err(Refused::Unknown));
+}
+
+#[test]
+fn what_is_in_its_place_is_done_though_it_was_given_up_meanwhile() {
+    let mut table = empty();
+    let id = table.add(new(1, BEN, pull()), Instant::now()).unwrap();
+    begin(&mut table);
+    table.cancel(id).unwrap();
+    table.ended(id, End::Done { note: None }, Instant::now());
+    assert_eq!((state(&table, id), begin(&mut table)), (TransferState::Done, vec![]));
+    assert_eq!(table.pause(id), Err(Refused::Over(TransferState::Done)));
+}
+
+#[test]
+fn a_restart_goes_on_and_what_is_received_waits_for_its_offer() {
+    let mut table = empty();
+    let now = Instant::now();
+    let pulled = table.add(new(1, BEN, pull()), now).unwrap();
+    let paused = table.add(new(2, BEN, pull()), now).unwrap();
+    let received = receiving(&mut table, 3);
+    table.reported(BEN, report(4, false, Told::Running), now);
+    begin(&mut table);
+    table.pause(paused).unwrap();
+    let given_up = table.add(new(5, BEN, pull()), now).unwrap();
+    table.cancel(given_up).unwrap();
+
+    let mut table = Table::load(table.list(), now);
+    // What a contact pulls tells it again itself.
+    assert_eq!(table.items.len(), 4);
+    assert_eq!(begin(&mut table), [pulled.0, given_up.0]);
+    assert_eq!(state(&table, paused), TransferState::Paused);
+    table.connection(BEN, true);
+    assert_eq!(state(&table, received), TransferState::Waiting);
+    // Its sender is told that it waits, and offers it again.
+    assert!(table.to_tell(true).iter().any(|(id, _, report)| *id == received && report.push));
+    assert_eq!(table.offered(BEN, &offer(3)), Some(OfferAnswer::Accepted));
+    assert_eq!(begin(&mut table), [received.0]);
+}
+
+#[test]
+fn an_offer_is_known_by_its_key_and_its_contact() {
+    let mut table = empty();
+    assert_eq!(table.offered(BEN, &offer(1)), None);
+    let id = receiving(&mut table, 1);
+    assert_eq!(table.offered(CLEO, &offer(1)), None);
+    // Paused by the user it stays so; paused by its sender it goes on when its sender wants it to.
+    table.pause(id).unwrap();
+    assert_eq!(table.offered(BEN, &offer(1)), Some(OfferAnswer::Accepted));
+    assert_eq!(state(&table, id), TransferState::Paused);
+    table.resume(id).unwrap();
+    table.reported(BEN, report(1, true, Told::Paused), Instant::now());
+    assert_eq!(state(&table, id), TransferState::Paused);
+    table.offered(BEN, &offer(1));
+    assert_eq!(state(&table, id), TransferState::Queued);
+    table.cancel(id).unwrap();
+    assert_eq!(table.offered(BEN, &offer(1)), Some(OfferAnswer::Cancelled));
+    // My own push under the same key is nothing that can be offered to me.
+    let mine = table.add(new(2, BEN, push()), Instant::now()).unwrap();
+    assert_eq!(table.offered(BEN, &offer(2)), Some(OfferAnswer::NotWanted));
+    assert_eq!(state(&table, mine), TransferState::Queued);
+}
+
+#[test]
+fn a_contact_has_no_more_than_its_share() {
+    let mut table = empty();
+    for key in 0..PER_CONTACT {
+        receiving(&mut table, key as u8);
+    }
+    let job = Job::Receive { folder: Hex(b"/in".to_vec()), name: None };
+    let more = table.receive(new(200, BEN, job), root(), Amounts::default(), Instant::now());
+    assert_eq!(more, Err(Refused::TooMany));
+    for key in 0..=255 {
+        table.reported(CLEO, report(key, false, Told::Running), Instant::now());
+    }
+    let theirs = table.items.values().filter(|item| item.record.contact() == CLEO).count();
+    assert_eq!(theirs, PER_CONTACT);
+    // What is over is forgotten some time.
+    let mut table = empty();
+    for _ in 0..HISTORY + 20 {
+        let id = table.add(new(1, BEN, push()), Instant::now()).unwrap();
+        table.cancel(id).unwrap();
+    }
+    table.add(new(1, BEN, push()), Instant::now()).unwrap();
+    assert_eq!(table.items.len(), HISTORY + 1);
+}
+
+#[test]
+fn both_sides_of_a_push_agree() {
+    let now = Instant::now();
+    let (mut sender, mut receiver) = (empty(), empty());
+    let sent = sender.add(new(1, BEN, push()), now).unwrap();
+    let (_, work) = sender.begin(|_| true, now).pop().unwrap();
+    assert_eq!(work, Work::Offer);
+    let received = receiving(&mut receiver, 1);
+    sender.ended(sent, End::Offered, now);
+    assert!(sender.is_offered(BEN, TransferKey([1; 16])));
+
+    // Tells each what the other says, until nobody says anything.
+    let talk = |sender: &mut Table, receiver: &mut Table| {
+        for _ in 0..5 {
+            for (_, _, report) in receiver.to_tell(true) {
+                if sender.reported(BEN, report, now) == Standing::Ended {
+                    receiver.withdrawn(received);
+                }
+            }
+            for (_, _, report) in sender.to_tell(true) {
+                receiver.reported(BEN, report, now);
+            }
+        }
+        (state(sender, sent), state(receiver, received))
+    };
+    use TransferState::{Cancelled, Done, Paused, Running, Waiting};
+    assert_eq!(begin(&mut receiver), [received.0]);
+    assert_eq!(talk(&mut sender, &mut receiver), (Running, Running));
+    receiver.pause(received).unwrap();
+    assert_eq!(talk(&mut sender, &mut receiver), (Paused, Paused));
+    receiver.ended(received, End::Stopped, now);
+    receiver.resume(received).unwrap();
+    begin(&mut receiver);
+    assert_eq!(talk(&mut sender, &mut receiver), (Running, Running));
+
+    sender.pause(sent).unwrap();
+    assert!(!sender.is_offered(BEN, TransferKey([1; 16])));
+    assert_eq!(talk(&mut sender, &mut receiver), (Paused, Paused));
+    receiver.ended(received, End::Stopped, now);
+    sender.resume(sent).unwrap();
+    assert_eq!(sender.begin(|_| true, now).pop().unwrap().1, Work::Offer);
+    assert_eq!(receiver.offered(BEN, &offer(1)), Some(OfferAnswer::Accepted));
+    sender.ended(sent, End::Offered, now);
+    begin(&mut receiver);
+    assert_eq!(talk(&mut sender, &mut receiver), (Running, Running));
+
+    // The connection goes, and comes back.
+    sender.connection(BEN, false);
+    receiver.ended(received, wait_for_contact(), now);
+    assert_eq!((state(&sender, sent), state(&receiver, received)), (Waiting, Waiting));
+    sender.connection(BEN, true);
+    receiver.connection(BEN, true);
+    assert_eq!(sender.begin(|_| true, now).pop().unwrap().1, Work::Offer);
+    receiver.offered(BEN, &offer(1));
+    sender.ended(sent, End::Offered, now);
+    begin(&mut receiver);
+    assert_eq!(talk(&mut sender, &mut receiver), (Running, Running));
+
+    let mut finished = (Table::load(sender.list(), now), Table::load(receiver.list(), now));
+    receiver.ended(received, End::Done { note: None }, now);
+    assert_eq!(talk(&mut sender, &mut receiver), (Done, Done));
+
+    // The other end of the story: it was given up while the other side was away.
+    let (sender, receiver) = (&mut finished.0, &mut finished.1);
+    sender.cancel(sent).unwrap();
+    sender.to_tell(true);
+    receiver.connection(BEN, true);
+    receiver.tell_again(BEN);
+    assert_eq!(talk(sender, receiver), (Cancelled, Cancelled));
+}
+
+#[test]
+fn a_contact_that_is_no_more_takes_its_transfers_with_it() {
+    let mut table = empty();
+    let gone = table.add(new(1, BEN, pull()), Instant::now()).unwrap();
+    let stays = table.add(new(2, CLEO, pull()), Instant::now()).unwrap();
+    table.forget(|contact| contact == CLEO);
+    assert_eq!(
+        (state(&table, gone), state(&table, stays)),
+        (TransferState::Cancelled, TransferState::Queued)
+    );
+    assert!(table.to_tell(true).iter().all(|(id, _, _)| *id == stays));
+}
