@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::core::Core;
@@ -11,9 +12,9 @@ use super::scan::{self, Outcome};
 use super::signal::Signal;
 use crate::CatalogError;
 
-/// How long further marks are gathered after a first one.
+/// Marks are gathered until none came for so long.
 const GATHER: Duration = Duration::from_millis(100);
-/// The longest that they are gathered, where scans take long.
+/// The longest that they are gathered, where scans take long and marks do not end.
 const GATHER_MOST: Duration = Duration::from_secs(2);
 /// How often the root is looked at: an unmount is not notified.
 const LOOK: Duration = Duration::from_secs(5);
@@ -79,13 +80,9 @@ impl Keeper {
         }
     }
 
-    /// Lets marks come together, for longer where scanning them takes long, unless somebody waits.
+    /// Lets marks come together, for longer where scanning them takes long.
     async fn gather(&self) {
-        let long = (self.times.spent * 2).clamp(GATHER, GATHER_MOST);
-        tokio::select! {
-            () = sleep(long) => {}
-            () = self.signal.urgent.notified() => {}
-        }
+        gather(&self.signal, (self.times.spent * 2).clamp(GATHER, GATHER_MOST)).await;
     }
 
     async fn step(&mut self) -> Option<Outcome> {
@@ -128,6 +125,24 @@ impl Keeper {
     }
 }
 
+/// Waits until nothing more is marked, at most for `most`, unless somebody waits: the end of many changes is seen soon,
+/// and changes without an end are scanned now and then.
+async fn gather(signal: &Signal, most: Duration) {
+    let quiet = async {
+        loop {
+            sleep(GATHER).await;
+            if signal.marked.notified().now_or_never().is_none() {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        () = quiet => {}
+        () = sleep(most) => {}
+        () = signal.urgent.notified() => {}
+    }
+}
+
 /// When to do what.
 struct Times {
     look: Instant,
@@ -153,5 +168,50 @@ impl Times {
     fn next(&self) -> Instant {
         let next = self.look.min(self.whole);
         self.again.map_or(next, |again| next.min(again))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+
+    /// How long is gathered if something is marked every 50 ms for so long.
+    async fn gathered(marked_for: Duration, most: Duration) -> Duration {
+        let signal = Signal::new(CancellationToken::new());
+        let start = Instant::now();
+        let marking = async {
+            while start.elapsed() < marked_for {
+                signal.mark(1);
+                sleep(Duration::from_millis(50)).await;
+            }
+            std::future::pending().await
+        };
+        tokio::select! {
+            () = marking => {}
+            () = gather(&signal, most) => {}
+        }
+        start.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_of_many_changes_is_waited_for_and_no_longer() {
+        let most = Duration::from_secs(2);
+        let once = gathered(Duration::from_millis(1), most).await;
+        assert!(once <= 2 * GATHER, "{once:?}");
+        let burst = gathered(Duration::from_secs(1), most).await;
+        assert!(burst >= Duration::from_secs(1) && burst <= Duration::from_secs(1) + 2 * GATHER, "{burst:?}");
+        assert_eq!(gathered(Duration::MAX, most).await, most);
+        assert_eq!(gathered(Duration::MAX, GATHER).await, GATHER);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_is_not_kept_waiting() {
+        let signal = Signal::new(CancellationToken::new());
+        let start = Instant::now();
+        signal.urgent.notify_one();
+        gather(&signal, GATHER_MOST).await;
+        assert_eq!(start.elapsed(), Duration::ZERO);
     }
 }
