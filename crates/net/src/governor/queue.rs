@@ -142,3 +142,57 @@ impl<T> Queue<T> {
         Some(waiting.item)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pops so many bytes; gives how many of them each item stood for.
+    fn shares(queue: &mut Queue<usize>, bytes: u64) -> [u64; 3] {
+        let mut got = [0; 3];
+        while got.iter().sum::<u64>() < bytes {
+            let (bytes, item) = queue.pop().unwrap();
+            got[item] += bytes;
+        }
+        got
+    }
+
+    /// A queue in which each of these has requests of that length.
+    fn queue(flows: &[(Class, u64)]) -> Queue<usize> {
+        let mut queue = Queue::new();
+        let mut ticket = 0;
+        for (item, (class, bytes)) in flows.iter().enumerate() {
+            for _ in 0..(256 << 20) / bytes {
+                ticket += 1;
+                queue.push(*class, EntryId([item as u8; 16]), ticket, *bytes, item);
+            }
+        }
+        queue
+    }
+
+    #[test]
+    fn the_length_of_requests_does_not_matter() {
+        let mut queue = queue(&[(Class::Ahead, 4 << 20), (Class::Ahead, 1 << 20), (Class::Ahead, 64 << 10)]);
+        for share in shares(&mut queue, 120 << 20) {
+            assert!(share.abs_diff(40 << 20) <= 4 << 20, "{share}");
+        }
+    }
+
+    #[test]
+    fn transfers_get_an_eighth_also_with_large_requests() {
+        for bytes in [1 << 20, 4 << 20] {
+            let mut queue = queue(&[(Class::Ahead, 1 << 20), (Class::Bulk, bytes)]);
+            let [ahead, bulk, _] = shares(&mut queue, 160 << 20);
+            assert!(bulk.abs_diff((ahead + bulk) / 8) <= 4 << 20, "{bytes}: {ahead} {bulk}");
+        }
+    }
+
+    #[test]
+    fn requests_of_one_go_in_order_and_leave_when_asked_to() {
+        let mut queue = Queue::new();
+        (0..5).for_each(|ticket| queue.push(Class::Ahead, EntryId([1; 16]), ticket, 10, ticket));
+        assert_eq!((queue.remove(2), queue.remove(2)), (Some(2), None));
+        let order: Vec<u64> = std::iter::from_fn(|| queue.pop()).map(|(_, ticket)| ticket).collect();
+        assert_eq!((order, queue.len()), (vec![0, 1, 3, 4], 0));
+    }
+}

@@ -180,3 +180,84 @@ impl Rest {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::sync::{Semaphore, watch};
+
+    use super::*;
+    use crate::activity::Activity;
+    use crate::bulk::BulkPool;
+    use crate::calls::answer::tests::request;
+    use crate::contact::Way;
+    use crate::governor::Gate;
+
+    /// A peer with a session that has no lanes yet.
+    fn peer() -> (Peer, watch::Sender<Way>, Arc<Calls>) {
+        let activity = Activity::new();
+        let calls = Arc::new(Calls {
+            urgent: watch::channel(None).1,
+            bulk: BulkPool::new(Arc::clone(&activity)),
+            activity,
+            governor: Gate::new(None),
+            ended: CancellationToken::new(),
+        });
+        let (sender, way) = watch::channel(Way::Session(Arc::clone(&calls)));
+        (Peer::new(way, Arc::new(Semaphore::new(16))), sender, calls)
+    }
+
+    async fn read(peer: &Peer, priority: Priority) -> Result<Reading, PeerError> {
+        peer.read(request(1 << 20), priority, CancellationToken::new()).await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_is_waited_for_only_so_long_and_gives_its_room_back() {
+        let (peer, _way, calls) = peer();
+        for priority in [Priority::ReadAhead, Priority::Bulk] {
+            let begin = Instant::now();
+            assert_eq!(read(&peer, priority).await.unwrap_err(), PeerError::TimedOut);
+            assert_eq!(begin.elapsed(), CALL_DEADLINE);
+            assert_eq!(calls.governor.view().outstanding, 0);
+            assert!(!calls.activity.busy());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn transfers_wait_for_room_as_long_as_it_takes() {
+        let (peer, _way, calls) = peer();
+        let full = calls.governor.admit(&request(4 << 20), Priority::Bulk, &CancellationToken::new()).await;
+        let begin = Instant::now();
+        let transfer = read(&peer, Priority::Bulk);
+        let ahead = async {
+            assert_eq!(read(&peer, Priority::ReadAhead).await.unwrap_err(), PeerError::TimedOut);
+            assert_eq!(begin.elapsed(), CALL_DEADLINE);
+            sleep(CALL_DEADLINE).await;
+            drop(full);
+        };
+        let (transfer, ()) = tokio::join!(transfer, ahead);
+        assert_eq!(transfer.unwrap_err(), PeerError::TimedOut);
+        assert_eq!(begin.elapsed(), 3 * CALL_DEADLINE);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_waits_goes_over_to_the_next_session() {
+        let (peer, way, calls) = peer();
+        let full = calls.governor.admit(&request(4 << 20), Priority::Bulk, &CancellationToken::new()).await;
+        let (_, _next_way, next) = self::peer();
+        let moved = async {
+            sleep(Duration::from_secs(1)).await;
+            assert_eq!(calls.governor.view().queued, 1);
+            way.send_replace(Way::Session(Arc::clone(&next)));
+            calls.ended.cancel();
+            sleep(Duration::from_secs(1)).await;
+            assert_eq!((calls.governor.view().queued, next.governor.view().outstanding), (0, 1 << 20));
+            way.send_replace(Way::Offline);
+            next.ended.cancel();
+        };
+        let (read, ()) = tokio::join!(read(&peer, Priority::ReadAhead), moved);
+        assert_eq!(read.unwrap_err(), PeerError::Offline);
+        drop(full);
+    }
+}
