@@ -31,7 +31,7 @@ use crate::rendezvous::{Seen, Subscription};
 use crate::roster::{Entry, IncomingLeg};
 use crate::session::{Order, Session, Setup};
 use crate::shared::{Promotion, Shared};
-use crate::state::{Connection, ContactState, OfflineReason, Path, RelayState, SessionState};
+use crate::state::{Connection, ContactState, MissingWay, OfflineReason, Path, RelayState, SessionState};
 
 /// How long sessions may take to say goodbye when the program stops or the contact is removed.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -79,7 +79,7 @@ pub(super) struct Task {
     /// Sessions that were replaced or ended and are not through.
     leaving: JoinSet<()>,
     my_post: Option<MyPost>,
-    told: Option<(Phase, Option<bool>)>,
+    told: Option<(Phase, Option<bool>, Vec<MissingWay>)>,
 }
 
 impl Task {
@@ -378,12 +378,12 @@ impl Task {
 
     /// Tells how it stands, if that has changed.
     fn tell(&mut self) {
-        let now = (self.lifecycle.phase(), self.lifecycle.present());
-        if self.told == Some(now) {
+        let now = (self.lifecycle.phase(), self.lifecycle.present(), self.lifecycle.missing());
+        if self.told.as_ref() == Some(&now) {
             return;
         }
-        self.told = Some(now);
-        let (phase, present) = now;
+        self.told = Some(now.clone());
+        let (phase, present, missing) = now;
         let way = match (phase, &self.session) {
             (Phase::Connected { .. }, Some(session)) => Way::Session(Arc::clone(&session.calls)),
             (Phase::Interrupted { .. }, _) => Way::Interrupted,
@@ -396,7 +396,7 @@ impl Task {
                 SessionState::Connected(Connection {
                     path: session.path,
                     transport: session.transport,
-                    missing: self.lifecycle.missing(),
+                    missing,
                     governor: GovernorMeter::new(&session.calls.governor),
                     rtt: view.rtt,
                     epoch: view.epoch,
