@@ -1,9 +1,10 @@
 //! How far to read ahead of one reader, without I/O and without a clock of its own.
 //!
 //! A *run* is a stretch read front to back; reads that come slightly out of order (the kernel's do) still belong to
-//! it. Once a run is proven, a window in front of it is fetched, from 1 MiB on; it doubles each time the reader has
-//! read as much as the window holds within [`GROWTH_TIME`], up to [`WINDOW_MOST`]. So it covers what a fast reader
-//! reads in some round trips, and a few seconds of a paced one.
+//! it. Once a run is proven, a window in front of it is fetched, from 1 MiB on. Each time the reader has read as much
+//! as the window holds, the window doubles if that took at most [`GROWTH_TIME`], and quadruples if it took at most a
+//! quarter of it, up to [`WINDOW_MOST`]. So it covers what a fast reader reads in some round trips, after
+//! four of them, and a few seconds of a paced one.
 //!
 //! A read elsewhere is a *jump*: everything ahead of the former run is stale. Who read whole stretches between the
 //! last jumps probably does so again, so the jump fetches a stretch like the former one at once, and the window waits
@@ -20,7 +21,9 @@ use crate::key::BLOCK_BYTES;
 pub(crate) const REQUEST_BYTES: u64 = 1 << 20;
 
 const WINDOW_FIRST: u64 = 1 << 20;
-const WINDOW_MOST: u64 = 32 << 20;
+/// More than twice what a fast long link holds (72 MB/s, 330 ms): requests share the link, so much of the window has
+/// arrived before the reader can have it.
+const WINDOW_MOST: u64 = 64 << 20;
 /// A window that is read within this time is too small.
 const GROWTH_TIME: Duration = Duration::from_secs(4);
 /// A run is proven when more than this was read of it, and not by one read.
@@ -151,16 +154,24 @@ impl ReadAhead {
 
     fn grow(&mut self, now: Instant) {
         let Some(run) = &self.run else { return };
-        if self.window == 0 {
+        if self.paused_until.is_some_and(|until| now < until) {
+            // What is read now does not come from ahead.
+            self.grown_at = run.bytes;
+            self.grown_since = Some(now);
+        } else if self.window == 0 {
             if run.reads > 1 && run.bytes > PROOF_BYTES && is_dense(run) {
                 self.window = WINDOW_FIRST;
                 self.grown_at = run.bytes;
                 self.grown_since = Some(now);
             }
         } else if run.bytes - self.grown_at >= self.window {
-            if self.grown_since.is_some_and(|since| now.duration_since(since) <= GROWTH_TIME) {
-                self.window = (self.window * 2).min(WINDOW_MOST);
-            }
+            let took = self.grown_since.map_or(Duration::MAX, |since| now.duration_since(since));
+            let growth = match took {
+                took if took <= GROWTH_TIME / 4 => 4,
+                took if took <= GROWTH_TIME => 2,
+                _ => 1,
+            };
+            self.window = (self.window * growth).min(WINDOW_MOST);
             self.grown_at = run.bytes;
             self.grown_since = Some(now);
         }
