@@ -9,6 +9,7 @@ mod error;
 mod event;
 mod home;
 mod link;
+mod memory;
 mod nodes;
 mod replica;
 mod store;

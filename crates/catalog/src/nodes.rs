@@ -1,10 +1,12 @@
 //! Numbers for everything that the drive shows: kept across restarts, never used for anything else.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use farhold_wire::{ContactId, EntryId};
 use rusqlite::{Connection, OptionalExtension};
 
+use crate::memory::Memory;
 use crate::store::{Format, Store, damage};
 use crate::{CatalogError, Object};
 
@@ -103,6 +105,7 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
 #[derive(Debug, Clone)]
 pub struct Nodes {
     store: Store,
+    memory: Arc<Memory<NodeKey, u64>>,
 }
 
 impl Nodes {
@@ -115,12 +118,13 @@ impl Nodes {
         let (store, _) = tokio::task::spawn_blocking(move || Store::open(&path, FORMAT))
             .await
             .map_err(|_| CatalogError::Closed)??;
-        Ok(Self { store })
+        Ok(Self { store, memory: Arc::new(Memory::new()) })
     }
 
     /// Waits until the database is closed. Calls after this fail.
     pub async fn close(&self) {
         self.store.close().await;
+        self.memory.forget();
     }
 
     /// The number of one key, given now if it has none.
@@ -130,6 +134,16 @@ impl Nodes {
 
     /// The numbers of many keys, in their order; all new ones cost one transaction.
     pub async fn numbers(&self, keys: Vec<NodeKey>) -> Result<Vec<u64>, CatalogError> {
+        if let Some(all) = keys.iter().map(|key| self.memory.get(key)).collect() {
+            return Ok(all);
+        }
+        let asked = self.memory.asked();
+        let numbers = self.stored(keys.clone()).await?;
+        self.memory.keep(asked, keys.into_iter().zip(numbers.iter().copied()));
+        Ok(numbers)
+    }
+
+    async fn stored(&self, keys: Vec<NodeKey>) -> Result<Vec<u64>, CatalogError> {
         let keys: Vec<Vec<u8>> = keys.into_iter().map(NodeKey::encode).collect();
         let (keys, known) = self
             .store
@@ -170,6 +184,7 @@ impl Nodes {
 
     /// Forgets the keys of a contact who was removed; their numbers are not used again.
     pub async fn forget_contact(&self, contact: ContactId) -> Result<(), CatalogError> {
+        let memory = Arc::clone(&self.memory);
         self.store
             .write(move |connection| {
                 for kind in [CONTACT, PEER, MINE] {
@@ -177,6 +192,7 @@ impl Nodes {
                     connection
                         .execute("DELETE FROM nodes WHERE key >= ?1 AND substr(key, 1, 17) = ?1", [prefix])?;
                 }
+                memory.forget();
                 Ok(())
             })
             .await

@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use farhold_wire::{Batch, Entry, EntryId, Name, Position, Space};
 
+use crate::memory::Memory;
 use crate::store::Store;
 use crate::{CatalogError, ReplicaError, TreeEvent};
 
@@ -27,7 +28,26 @@ use update::Update;
 pub struct Replica {
     store: Store,
     state: Arc<Mutex<State>>,
+    memory: Arc<Answers>,
     limits: Limits,
+}
+
+/// Entries that were found lately.
+#[derive(Debug)]
+struct Answers {
+    by_id: Memory<EntryId, Entry>,
+    by_name: Memory<(EntryId, Name), Entry>,
+}
+
+impl Answers {
+    fn new() -> Self {
+        Self { by_id: Memory::new(), by_name: Memory::new() }
+    }
+
+    fn forget(&self) {
+        self.by_id.forget();
+        self.by_name.forget();
+    }
 }
 
 /// What one contact may announce.
@@ -80,12 +100,13 @@ impl Replica {
         })
         .await
         .map_err(|_| CatalogError::Closed)??;
-        Ok(Self { store, state: Arc::new(Mutex::new(state)), limits })
+        Ok(Self { store, state: Arc::new(Mutex::new(state)), memory: Arc::new(Answers::new()), limits })
     }
 
     /// Waits until the database is closed. Calls after this fail.
     pub async fn close(&self) {
         self.store.close().await;
+        self.memory.forget();
     }
 
     /// From where the home is to go on; `None` before a first whole snapshot, and while one is under way.
@@ -125,24 +146,48 @@ impl Replica {
 
     /// A folder; [`CatalogError::NotFound`] if it is none, or not reached from the top level.
     pub async fn children(&self, folder: EntryId) -> Result<Children, CatalogError> {
-        self.store.read(move |connection| query::children(connection, folder)).await
+        let Answers { by_id, by_name } = &*self.memory;
+        let asked = (by_id.asked(), by_name.asked());
+        let children = self.store.read(move |connection| query::children(connection, folder)).await?;
+        // Each will be asked for by whoever lists a folder.
+        let entries = || children.entries.iter().cloned();
+        by_id.keep(asked.0, entries().map(|entry| (entry.id, entry)));
+        by_name.keep(asked.1, entries().map(|entry| ((folder, entry.name.clone()), entry)));
+        Ok(children)
     }
 
     /// A name in a folder (`None`: the top level). Absent if the folder is not reached from the top level.
     pub async fn lookup(&self, parent: Option<EntryId>, name: Name) -> Result<Lookup, CatalogError> {
-        self.store.read(move |connection| query::lookup(connection, parent, &name)).await
+        let by_name = &self.memory.by_name;
+        let place = parent.map(|parent| (parent, name.clone()));
+        if let Some(entry) = place.as_ref().and_then(|place| by_name.get(place)) {
+            return Ok(Lookup::Found(entry));
+        }
+        let asked = by_name.asked();
+        let found = self.store.read(move |connection| query::lookup(connection, parent, &name)).await?;
+        if let (Some(place), Lookup::Found(entry)) = (place, &found) {
+            by_name.keep(asked, [(place, entry.clone())]);
+        }
+        Ok(found)
     }
 
     /// An entry that is reached from the top level.
     pub async fn entry(&self, id: EntryId) -> Result<Option<Entry>, CatalogError> {
-        self.store.read(move |connection| query::entry(connection, id)).await
+        let by_id = &self.memory.by_id;
+        if let Some(entry) = by_id.get(&id) {
+            return Ok(Some(entry));
+        }
+        let asked = by_id.asked();
+        let found = self.store.read(move |connection| query::entry(connection, id)).await?;
+        by_id.keep(asked, found.clone().map(|entry| (id, entry)));
+        Ok(found)
     }
 
     async fn update<F>(&self, change: F) -> Result<Vec<TreeEvent>, ReplicaError>
     where
         F: FnOnce(&mut Update<'_>) -> Result<(), ReplicaError> + Send + 'static,
     {
-        let shown = self.state.clone();
+        let (shown, memory) = (self.state.clone(), Arc::clone(&self.memory));
         let limits = self.limits;
         self.store
             .write(move |connection| {
@@ -156,6 +201,7 @@ impl Replica {
                 }
                 let (events, state) = update.finish()?;
                 transaction.commit()?;
+                memory.forget();
                 *shown.lock().unwrap_or_else(PoisonError::into_inner) = state;
                 Ok(Ok(events))
             })
