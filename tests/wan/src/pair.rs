@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::path::Path;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use farhold_tests::peer::{Peer, PeerOptions, Relay};
-use farhold_tests::{tree, wait_for};
+use farhold_tests::tree;
 use serde_json::Value;
 
 use crate::lab::{Lab, Site};
@@ -68,10 +69,15 @@ impl Pair {
 
     /// Waits until they are connected by a path that `fits`.
     pub fn wait_path(&self, fits: impl Fn(&str, &str) -> bool) {
-        wait_for("the path is the right one", WITHIN, || {
+        let end = Instant::now() + WITHIN;
+        loop {
             let (path, transport) = self.path();
-            fits(&path, &transport).then_some(())
-        });
+            if fits(&path, &transport) {
+                return;
+            }
+            assert!(Instant::now() < end, "not the path that should be: {}", self.session());
+            thread::sleep(Duration::from_millis(100));
+        }
     }
 
     /// Shares `folder` of the near engine, and waits until the far drive lists `entry` in it.

@@ -9,7 +9,7 @@ use farhold_tests::tree;
 /// Bytes of the file that bulk rows move.
 pub(crate) const BIG: u64 = 1_000_000_000;
 /// Bytes of the file that is read front to back as a load.
-pub(crate) const LOAD: u64 = 2_000_000_000;
+const LOAD: u64 = 2_000_000_000;
 /// Bytes of one jump.
 pub(crate) const JUMP: u64 = 2 << 20;
 /// Jumps of one pass.
