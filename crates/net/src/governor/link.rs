@@ -38,13 +38,23 @@ pub(super) struct Path {
     pub(super) loss: f64,
     /// Lanes that are not urgent.
     pub(super) lanes: usize,
+    /// How often a second the sender does nothing for up to 150 ms, as a busy machine does.
+    pub(super) stalls: f64,
     /// What others send, as a part of the rate, whatever we do.
     pub(super) constant: f64,
 }
 
 impl Path {
     pub(super) fn new(megabytes: f64, rtt: u64) -> Self {
-        Self { rate: megabytes * 1e6, rtt: ms(rtt), buffer: ms(200), loss: 0.0, lanes: 2, constant: 0.0 }
+        Self {
+            rate: megabytes * 1e6,
+            rtt: ms(rtt),
+            buffer: ms(200),
+            loss: 0.0,
+            stalls: 0.0,
+            lanes: 2,
+            constant: 0.0,
+        }
     }
 }
 
@@ -343,7 +353,11 @@ impl Link {
         self.sent[lane] += 1;
         self.in_flight += bytes as f64;
         self.through(read, lane, index, bytes);
-        self.at(Duration::from_secs_f64(bytes as f64 / (self.path.rate * SENDER)), Event::Send);
+        let mut pause = bytes as f64 / (self.path.rate * SENDER);
+        if self.path.stalls > 0.0 && self.random() < self.path.stalls * pause {
+            pause += 0.15 * self.random();
+        }
+        self.at(Duration::from_secs_f64(pause), Event::Send);
     }
 
     fn through(&mut self, read: u64, lane: usize, index: u64, bytes: u64) {

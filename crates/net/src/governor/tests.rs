@@ -142,6 +142,16 @@ fn losses_that_hold_lanes_up_get_a_larger_window() {
 }
 
 #[test]
+fn a_busy_machine_does_not_blow_the_window_up() {
+    for seed in SEEDS {
+        let mut link = reading(Path { stalls: 2.0, ..Path::new(72.0, 200) }, seed);
+        link.run(secs(10));
+        let (used, queue) = link.run(secs(60));
+        assert!(used > 0.85 && queue < ms(50), "{seed}: {used} {queue:?}");
+    }
+}
+
+#[test]
 fn beside_another_sender_it_neither_starves_nor_starves_it() {
     let mut link = reading(Path::new(72.0, 100), 1);
     link.run(secs(10));

@@ -49,11 +49,13 @@ const ELASTICITY: f64 = 0.4;
 /// them...
 const QUEUED: f64 = 0.3;
 /// ... up to so many times the model.
-const UNQUEUED_MOST: f64 = 3.0;
+const UNQUEUED_MOST: f64 = 2.0;
 /// Waits that differ by less tell nothing.
 const WAIT_LEAST_TOLD: Duration = Duration::from_millis(4);
-/// Rounds of a trial that are measured, after one in which its window takes hold.
+/// Rounds of a trial that are measured, after one in which its window takes hold; one more for each so much by which
+/// rounds differ from the mean, up to four times as many.
 const TRIAL_ROUNDS: u32 = 2;
+const NOISE: f64 = 0.04;
 /// Rounds between trials; doubles up to [`WAIT_MOST`] while trials only confirm the window.
 const WAIT_LEAST: u32 = 4;
 const WAIT_MOST: u32 = 16;
@@ -170,6 +172,8 @@ pub(super) struct Window {
     wait: u32,
     /// The last smaller window was not right.
     refused_down: bool,
+    /// By which part rounds differ from the mean, on average.
+    noise: f64,
     rtt: LeastRtt,
     round: Round,
     /// Bytes asked for, and of these the ones that arrived or will not come; both since the beginning.
@@ -192,6 +196,7 @@ impl Window {
             next: Direction::Up,
             wait: WAIT_LEAST,
             refused_down: false,
+            noise: 0.0,
             rtt: LeastRtt::default(),
             round: Round { since: now, arrived: 0, until: 0, full: false, outstanding: 0, rtt: None },
             granted: 0,
@@ -338,6 +343,7 @@ impl Window {
                 cruise.mean.fade();
             }
             cruise.mean.add(measured);
+            self.noise += ((measured.rate() / cruise.mean.rate() - 1.0).abs() - self.noise) / 8.0;
         }
         self.phase = Phase::Cruise(cruise);
         let rate = cruise.mean.rate();
@@ -366,7 +372,8 @@ impl Window {
         }
         trial.settled = true;
         self.phase = Phase::Trial(trial);
-        if trial.measured.rounds < TRIAL_ROUNDS {
+        let more = ((self.noise / NOISE) as u32).min(3 * TRIAL_ROUNDS);
+        if trial.measured.rounds < TRIAL_ROUNDS + more {
             return;
         }
         let rate = trial.measured.rate();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use farhold_wire::{LaneClass, ReadFailure, ReadHead, ReadRequest, limits};
 use futures_util::{Stream, StreamExt, stream};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::{BUSY_PAUSE, CALL_DEADLINE, Peer, Reading, lost, session};
@@ -17,6 +17,9 @@ use crate::session::Calls;
 /// Most bytes that a read should ask for unless it is [`Priority::Demand`]: longer ones fill a window unevenly.
 pub const GOVERNED_BYTES: u32 = 1 << 20;
 const _: () = assert!(GOVERNED_BYTES <= limits::READ_BYTES);
+
+/// An answer that has not begun after so many round trips waits behind others.
+const OVERDUE: f64 = 1.5;
 
 /// A read whose answer has begun.
 struct Opened {
@@ -67,12 +70,15 @@ impl Peer {
             let class = admission.class();
             let asked = async {
                 tokio::select! {
-                    answer = self.ask_on(&calls, class, request) => answer,
+                    answer = self.ask_on(&calls, class, request) => answer.map(Some),
                     () = calls.ended.cancelled() => Err(CallError::Lost),
+                    () = overdue(&calls, class, raised) => Ok(None),
                 }
             };
             match in_time(deadline, asked).await? {
-                Ok(answer) => {
+                // Given up, to be asked for as demand.
+                Ok(None) => {}
+                Ok(Some(answer)) => {
                     admission.began(answer.head.length);
                     return Ok(Opened { answer, admission, _call: call });
                 }
@@ -119,6 +125,19 @@ async fn starved(priority: Priority) {
     match priority {
         Priority::Demand | Priority::ReadAhead => sleep(CALL_DEADLINE).await,
         Priority::Bulk => std::future::pending().await,
+    }
+}
+
+/// Returns when a read on a bulk lane has been raised, and its answer should long have begun: then it is quicker to ask
+/// anew.
+async fn overdue(calls: &Calls, class: LaneClass, raised: &CancellationToken) {
+    let (since, rtt) = (Instant::now(), calls.governor.view().min_rtt);
+    match (class, rtt) {
+        (LaneClass::Bulk, Some(rtt)) => {
+            raised.cancelled().await;
+            sleep_until(since + rtt.mul_f64(OVERDUE)).await;
+        }
+        (LaneClass::Bulk, None) | (LaneClass::Urgent, _) => std::future::pending().await,
     }
 }
 
@@ -194,11 +213,14 @@ mod tests {
     use crate::contact::Way;
     use crate::governor::Gate;
 
-    /// A peer with a session that has no lanes yet.
+    /// A peer with a session that has no lanes.
     fn peer() -> (Peer, watch::Sender<Way>, Arc<Calls>) {
         let activity = Activity::new();
+        let urgent = watch::channel(None);
+        // Kept, as by a session's task that may open one yet.
+        std::mem::forget(urgent.0);
         let calls = Arc::new(Calls {
-            urgent: watch::channel(None).1,
+            urgent: urgent.1,
             bulk: BulkPool::new(Arc::clone(&activity)),
             activity,
             governor: Gate::new(None),
@@ -239,6 +261,27 @@ mod tests {
         let (transfer, ()) = tokio::join!(transfer, ahead);
         assert_eq!(transfer.unwrap_err(), PeerError::TimedOut);
         assert_eq!(begin.elapsed(), 3 * CALL_DEADLINE);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_raised_on_its_way_is_asked_for_anew_when_it_is_overdue() {
+        let (peer, way, calls) = peer();
+        calls.governor.measured(Duration::from_millis(200));
+        let raised = CancellationToken::new();
+        let reading = peer.read(request(4 << 20), Priority::ReadAhead, raised.clone());
+        let waiting = read(&peer, Priority::ReadAhead);
+        let observed = async {
+            sleep(Duration::from_secs(1)).await;
+            assert_eq!((calls.governor.view().outstanding, calls.governor.view().queued), (4 << 20, 1));
+            raised.cancel();
+            sleep(Duration::from_millis(1)).await;
+            // Demand fills no window: one read may always go beside it.
+            assert_eq!((calls.governor.view().outstanding, calls.governor.view().queued), (5 << 20, 0));
+            way.send_replace(Way::Offline);
+            calls.ended.cancel();
+        };
+        let (reading, waiting, ()) = tokio::join!(reading, waiting, observed);
+        assert_eq!((reading.unwrap_err(), waiting.unwrap_err()), (PeerError::Offline, PeerError::Offline));
     }
 
     #[tokio::test(start_paused = true)]
