@@ -206,6 +206,10 @@ impl Pins {
         }
     }
 
+    fn filling_nothing(&self, contact: ContactId) {
+        self.lock().filling.retain(|key| key.contact != contact.0);
+    }
+
     fn filling(&self, key: ContentKey) {
         self.lock().filling.insert(key);
     }

@@ -32,8 +32,21 @@ pub(crate) struct Keeper {
     pub(crate) replicated: Arc<Notify>,
 }
 
+/// Changes come in batches: so long others are awaited.
+const SETTLING: Duration = Duration::from_millis(200);
+
 /// Files and their sizes.
 pub(super) type Files = HashMap<ContentKey, u64>;
+
+/// What a round is about.
+struct Plan {
+    /// The files of every pin.
+    found: Vec<(Option<EntryId>, Option<Files>)>,
+    /// Those of them that are not whole and have room.
+    missing: Files,
+    /// For some there is no room.
+    refused: bool,
+}
 
 /// How a round ended.
 enum Ended {
@@ -85,7 +98,7 @@ impl Keeper {
         loop {
             changes.mark_unchanged();
             let ended = match self.plan(&mut held).await {
-                Ok(missing) => self.fill(missing, &mut changes).await,
+                Ok(plan) => self.fill(plan, &mut changes).await,
                 Err(error) => {
                     tracing::error!("what is pinned cannot be looked up: {error}");
                     Ended::Failed
@@ -111,15 +124,21 @@ impl Keeper {
         }
     }
 
-    /// Looks up what is pinned, and pins it in the cache. Gives what is missing and has room.
-    async fn plan(&self, held: &mut Held) -> Result<Files, CatalogError> {
-        let mut all = Files::new();
+    /// Looks up the files of every pin.
+    async fn look_up(&self) -> Result<Vec<(Option<EntryId>, Option<Files>)>, CatalogError> {
         let mut found = Vec::new();
         for entry in self.pins.of(self.contact) {
-            let files = files_below(&self.replica, self.contact, entry).await?;
-            all.extend(files.iter().flatten());
-            found.push((entry, files));
+            found.push((entry, files_below(&self.replica, self.contact, entry).await?));
         }
+        Ok(found)
+    }
+
+    /// Looks up what is pinned, and pins it in the cache.
+    async fn plan(&self, held: &mut Held) -> Result<Plan, CatalogError> {
+        self.pins.filling_nothing(self.contact);
+        let found = self.look_up().await?;
+        let mut all = Files::new();
+        found.iter().for_each(|(_, files)| all.extend(files.iter().flatten()));
         let refused = held.set(&all);
         let mut whole = HashSet::new();
         for (key, size) in &all {
@@ -127,14 +146,14 @@ impl Keeper {
                 whole.insert(*key);
             }
         }
-        for (entry, files) in found {
-            self.pins.tell(self.contact, entry, |known| {
+        for (entry, files) in &found {
+            self.pins.tell(self.contact, *entry, |known| {
                 let Some(files) = files else {
                     (known.state, known.reason) = (PinState::Gone, None);
                     return known.files.clear();
                 };
                 let files: HashMap<_, _> =
-                    files.into_iter().map(|(key, size)| (key, (size, whole.contains(&key)))).collect();
+                    files.iter().map(|(key, size)| (*key, (*size, whole.contains(key)))).collect();
                 let no_room = files.keys().find_map(|key| refused.get(key));
                 known.reason = no_room.map(ToString::to_string);
                 known.state = match no_room {
@@ -146,20 +165,34 @@ impl Keeper {
             });
         }
         all.retain(|key, _| !whole.contains(key) && !refused.contains_key(key));
-        Ok(all)
+        Ok(Plan { found, missing: all, refused: !refused.is_empty() })
+    }
+
+    /// Returns when something else is pinned than in `found`, or cannot be looked up.
+    async fn changed(&self, found: &[(Option<EntryId>, Option<Files>)], changes: &mut watch::Receiver<()>) {
+        loop {
+            tokio::select! {
+                // An error says that the list is gone.
+                changed = changes.changed() => if changed.is_err() { return },
+                () = self.replicated.notified() => {}
+            }
+            sleep(SETTLING).await;
+            match self.look_up().await {
+                Ok(now) if now == found => {}
+                Ok(_) | Err(_) => return,
+            }
+        }
     }
 
     /// Fetches what is missing, unless something changes meanwhile.
-    async fn fill(&self, files: Files, changes: &mut watch::Receiver<()>) -> Ended {
-        if files.is_empty() {
-            return Ended::Whole;
+    async fn fill(&self, plan: Plan, changes: &mut watch::Receiver<()>) -> Ended {
+        let Plan { found, missing, refused } = plan;
+        // The limit may be raised.
+        let whole = if refused { Ended::Failed } else { Ended::Whole };
+        if missing.is_empty() {
+            return whole;
         }
-        let changed = async {
-            tokio::select! {
-                _ = changes.changed() => {}
-                () = self.replicated.notified() => {}
-            }
-        };
+        let changed = self.changed(&found, changes);
         tokio::pin!(changed);
         let mut state = self.state.clone();
         let connected = |state: &ContactState| matches!(state.session, SessionState::Connected(_));
@@ -173,7 +206,7 @@ impl Keeper {
         }
         let mut broken = None;
         let mut renewed = false;
-        let mut filling = stream::iter(files)
+        let mut filling = stream::iter(missing)
             .map(|(key, size)| async move {
                 self.pins.filling(key);
                 let filled = self.cache.fill(key, size, Arc::clone(&self.source)).await;
@@ -204,8 +237,11 @@ impl Keeper {
                 self.failed(state, &error.to_string());
                 Ended::Failed
             }
-            None if renewed => Ended::Changed,
-            None => Ended::Whole,
+            None if renewed => {
+                sleep(SETTLING).await;
+                Ended::Changed
+            }
+            None => whole,
         }
     }
 
