@@ -45,10 +45,10 @@ async fn what_is_pinned_is_fetched_follows_its_home_and_survives_a_restart() {
     ben.stop().await;
     anna.stop().await;
     let anna = world.engine("anna").await;
+    wait_whole(&anna, 2, 1007).await;
     anna.drop_cache(None).await.unwrap();
     assert_eq!(read(&anna, "ben/shared/sub/file").await.unwrap(), b"shorter");
     assert_eq!(read(&anna, "ben/shared/sub/other").await.unwrap(), vec![7; 1000]);
-    wait_whole(&anna, 2, 1007).await;
 
     anna.unpin(&folder).await.unwrap();
     assert_eq!(anna.pinned(), []);
