@@ -81,8 +81,8 @@ fn translated(far: Nat) {
         let punches = far == Nat::Cone
             || near == Nat::Cone
             || (far == Nat::PortRestricted && near == Nat::PortRestricted);
-        let wanted = if punches { "punched" } else { "relayed" };
-        pair.wait_path(|path, _| path == wanted);
+        // Through an open filter a straight dial may come first, which is as good.
+        pair.wait_path(|path, _| (path != "relayed") == punches);
         pair.read_new(1);
         let (path, transport) = pair.path();
         eprintln!("far {far:?}, near {near:?}: {path} {transport}");
