@@ -74,9 +74,9 @@ pub(crate) fn ended(transfer: &TransferStatus) -> String {
             let place = place.map(|place| format!(" It is at {}", printable(&place.to_string_lossy())));
             format!("Transferred {what} ({amount}).{}{reason}", place.unwrap_or_default())
         }
-        TransferState::Failed => format!(
-            "the transfer of {what} failed{reason}. What was received is kept; go on with: farhold resume {id}"
-        ),
+        TransferState::Failed => {
+            format!("the transfer of {what} failed{reason}. Try again from there with: farhold resume {id}")
+        }
         TransferState::Paused => {
             format!("the transfer of {what} is paused{reason}. Go on with: farhold resume {id}")
         }
@@ -172,8 +172,7 @@ mod tests {
         );
         assert_eq!(
             ended(&transfer(TransferState::Failed, Some("the disk is full"))),
-            "the transfer of Film from ben failed: the disk is full. What was received is kept; go on with: \
-             farhold resume 3"
+            "the transfer of Film from ben failed: the disk is full. Try again from there with: farhold resume 3"
         );
     }
 

@@ -29,9 +29,11 @@ impl Engine {
         let parts = &self.inner.parts;
         let wire = moved(&parts.net.counters());
         let rate = parts.rates.of(Counted::All, wire, now);
+        // A statement of its own, which gives the book back: what follows borrows it too.
+        let contacts = self.book().iter().map(|contact| self.contact(contact, now)).collect();
         Ok(Status {
             identity: IdentityStatus { code: self.code(), secrets: SecretStore::File },
-            contacts: self.book().iter().map(|contact| self.contact(contact, now)).collect(),
+            contacts,
             mount: parts.mount.as_ref().map(|mount| mount.borrow().clone()),
             cache: self.cache_status(),
             wire: WireStatus {

@@ -1,6 +1,7 @@
 //! Two engines in one process, over a relay on loopback, without mounts.
 
 mod pins;
+mod status;
 mod transfers;
 
 use std::path::{Path, PathBuf};
