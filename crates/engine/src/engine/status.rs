@@ -12,8 +12,8 @@ use crate::contacts::{Contact, ContactBook, Pairing};
 use crate::error::EngineError;
 use crate::rates::{self, Counted, Moved, Rates};
 use crate::status::{
-    CacheStatus, ContactStatus, GovernorStatus, IdentityStatus, LaneStatus, NetworkStatus, PathStatus, RelayStateName,
-    SecretStore, SessionStateName, SessionStatus, Status, WireStatus,
+    CacheStatus, ContactStatus, GovernorStatus, IdentityStatus, LaneStatus, NetworkStatus, PathStatus,
+    RelayStateName, SecretStore, SessionStateName, SessionStatus, Status, WireStatus,
 };
 
 impl Engine {
@@ -127,9 +127,7 @@ impl Engine {
             };
         }
         let Parts { net, rates, .. } = &self.inner.parts;
-        let rate = |lane: &LaneInfo| {
-            rates.of(Counted::Lane(contact.id(), lane.id), moved(&lane.wire), now)
-        };
+        let rate = |lane: &LaneInfo| rates.of(Counted::Lane(contact.id(), lane.id), moved(&lane.wire), now);
         net.state(contact.id()).map_or_else(|_| offline(), |state| session_status(&state.borrow(), rate))
     }
 }
