@@ -1,5 +1,6 @@
 //! Pulls and pushes between two engines.
 
+use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use super::*;
@@ -371,45 +372,62 @@ async fn a_pull_waits_for_a_contact_that_is_away() {
     pair.world.end(&[&pair.anna, &ben]).await;
 }
 
-/// Takes all room of a file system but some.
+/// Takes the room of a file system, all but some.
 fn fill(folder: &Path, leave: u64) -> PathBuf {
     let path = folder.join("filler");
-    let file = std::fs::File::create(&path).unwrap();
-    let room = rustix::fs::fstatvfs(&file).unwrap();
-    let take = (room.f_bavail * room.f_frsize).saturating_sub(leave);
-    rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, take).unwrap();
+    let mut file = std::fs::File::create(&path).unwrap();
+    let room = |file: &std::fs::File| {
+        let stat = rustix::fs::fstatvfs(file).unwrap();
+        stat.f_bavail * stat.f_frsize
+    };
+    // Others take room meanwhile: then it is full, too.
+    while room(&file) > leave && file.write_all(&[1; 1 << 16]).is_ok() {}
     path
+}
+
+/// A small file system, as long as this lives.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    fn mount(point: &Path) -> Option<Self> {
+        let flags = rustix::mount::MountFlags::empty();
+        match rustix::mount::mount("farhold-test", point, "tmpfs", flags, Some(c"size=270m")) {
+            Ok(()) => Some(Self(point.to_owned())),
+            Err(error) => {
+                eprintln!("not run: a small file system cannot be mounted here: {error}");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        rustix::mount::unmount(&self.0, rustix::mount::UnmountFlags::DETACH).unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_pauses_and_room_lets_it_go_on() {
-    use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
     let pair = Pair::new().await;
     let (_, target) = pair.large().await;
-    if let Err(error) = mount("farhold-test", &target, "tmpfs", MountFlags::empty(), Some(c"size=270m")) {
-        eprintln!("not run: a small file system cannot be mounted here: {error}");
-        pair.end().await;
-        return;
-    }
-    let run = async {
-        // Known before it begins.
-        let filler = fill(&target, 100 << 20);
-        let id = pair.anna.pull(&drive_path("ben/shared/large"), Some(target.clone())).await.unwrap();
-        let early = done(&pair.anna, id).await;
-        std::fs::remove_file(filler).unwrap();
-        // Somebody else takes the room while it runs.
-        pair.anna.resume_transfer(id).await.unwrap();
-        begun(&pair.anna).await;
-        let filler = fill(&target, 0);
-        let late = done(&pair.anna, id).await;
-        std::fs::remove_file(filler).unwrap();
-        let kept = noted(&pair.anna);
-        pair.anna.resume_transfer(id).await.unwrap();
-        (early, late, kept, done(&pair.anna, id).await, std::fs::read(target.join("large")))
-    };
-    let ran = tokio::time::timeout(WITHIN * 2, run).await;
-    unmount(&target, UnmountFlags::DETACH).unwrap();
-    let (early, late, kept, last, arrived) = ran.unwrap();
+    let Some(disk) = SmallDisk::mount(&target) else { return pair.end().await };
+    // Known before it begins.
+    let filler = fill(&target, 100 << 20);
+    let id = pair.anna.pull(&drive_path("ben/shared/large"), Some(target.clone())).await.unwrap();
+    let early = done(&pair.anna, id).await;
+    std::fs::remove_file(filler).unwrap();
+    // Somebody else takes the room while it runs.
+    pair.anna.resume_transfer(id).await.unwrap();
+    begun(&pair.anna).await;
+    let filler = fill(&target, 0);
+    let late = done(&pair.anna, id).await;
+    std::fs::remove_file(filler).unwrap();
+    let kept = noted(&pair.anna);
+    pair.anna.resume_transfer(id).await.unwrap();
+    let last = done(&pair.anna, id).await;
+    let arrived = std::fs::read(target.join("large"));
+    drop(disk);
     for status in [early, late] {
         let told = status.reason.unwrap_or_default();
         assert_eq!(status.state, TransferState::Paused, "{told}");

@@ -90,7 +90,9 @@ fn a_file_is_private_and_nameless_until_it_is_whole_and_resumes_from_what_is_on_
     std::fs::File::options().write(true).open(&path).unwrap().write_all_at(b"spoilt", G as u64).unwrap();
     let (part, groups) = place.open("file").part(&[], &entry).unwrap();
     assert_eq!(groups.missing(), [0, 1, 2]);
-    [0, 1, 2].map(|group| write(&part, group));
+    for group in [0, 1, 2] {
+        write(&part, group);
+    }
     part.finish(&entry).unwrap();
     assert_eq!(place.names(), ["file"]);
     assert_eq!(place.journals(), 0);

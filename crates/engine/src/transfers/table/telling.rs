@@ -96,7 +96,9 @@ impl Table {
             (item.tell, item.progressed) = (false, false);
             let orders = matches!(item.record.state, TransferState::Paused | TransferState::Cancelled);
             let tells = match item.record.direction() {
-                Direction::Pull | Direction::Receive => true,
+                Direction::Pull => true,
+                // Its sender paused it and knows; said late, it would undo that the sender lets it go on.
+                Direction::Receive => !item.record.paused_there,
                 Direction::Push => orders && !item.record.paused_there,
                 Direction::Serve => false,
             };

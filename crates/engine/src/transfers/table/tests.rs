@@ -277,6 +277,9 @@ fn both_sides_of_a_push_agree() {
     assert_eq!(talk(&mut sender, &mut receiver), (Paused, Paused));
     receiver.ended(received, End::Stopped, now);
     sender.resume(sent).unwrap();
+    // What the receiver says of the pause when it is connected anew does not undo that.
+    receiver.tell_again(BEN);
+    assert_eq!(talk(&mut sender, &mut receiver).0, TransferState::Queued);
     assert_eq!(sender.begin(|_| true, now).pop().unwrap().1, Work::Offer);
     assert_eq!(receiver.offered(BEN, &offer(1)), Some(OfferAnswer::Accepted));
     sender.ended(sent, End::Offered, now);
