@@ -110,6 +110,7 @@ impl Endpoint {
     }
 
     /// Our own end.
+    #[cfg(test)]
     pub(crate) fn local(&self) -> io::Result<SocketAddr> {
         self.endpoint.local_addr()
     }

@@ -3,7 +3,6 @@
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
 use std::{fmt, io};
 
 use farhold_secure::handshake::{CHANNEL_BINDING_LABEL, ChannelBinding};
@@ -28,12 +27,8 @@ impl Link {
         Self(connection)
     }
 
-    /// The round trip, as smoothed by QUIC.
-    pub(crate) fn rtt(&self) -> Duration {
-        self.0.rtt()
-    }
-
     /// What QUIC counts of the connection.
+    #[cfg(test)]
     pub(crate) fn stats(&self) -> quinn::ConnectionStats {
         self.0.stats()
     }

@@ -102,7 +102,7 @@ pub(super) struct Task {
     /// Of which lane each task of the two is.
     tasks: HashMap<Id, u32>,
     /// Of a QUIC session that the other side dialled: takes the streams.
-    streams: JoinSet<()>,
+    _streams: JoinSet<()>,
     build: Option<String>,
     /// Since when a newer session carries on.
     retired: Option<Instant>,
@@ -183,7 +183,7 @@ impl Task {
             openings: JoinSet::new(),
             running: JoinSet::new(),
             tasks: HashMap::new(),
-            streams,
+            _streams: streams,
             build: None,
             retired: None,
             first: first_word(side, number),
@@ -314,7 +314,8 @@ impl Task {
             Message::Ping(number) => self.channel.send(Message::Pong(number))?,
             Message::Pong(number) => {
                 self.pulse.pong(number, now);
-                if let Some(rtt) = self.pulse.rtt() {
+                let transport = self.channel.stream().socket().link().map(Link::rtt);
+                for rtt in self.pulse.rtt().into_iter().chain(transport) {
                     self.calls.governor.measured(rtt);
                 }
                 if let Some(rtt) = self.pulse.rtt() {
