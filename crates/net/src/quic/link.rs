@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use std::{fmt, io};
 
 use farhold_secure::handshake::{CHANNEL_BINDING_LABEL, ChannelBinding};
@@ -25,6 +26,11 @@ pub(crate) struct Stream {
 impl Link {
     pub(super) fn new(connection: quinn::Connection) -> Self {
         Self(connection)
+    }
+
+    /// The round trip, as smoothed by QUIC.
+    pub(crate) fn rtt(&self) -> Duration {
+        self.0.rtt()
     }
 
     /// What QUIC counts of the connection.
