@@ -90,6 +90,8 @@ struct Session {
     nominated: u64,
     /// Newest attempt of the other side when the session began, if it is known.
     theirs: Option<u64>,
+    /// The session before, until the other side shows that it has this one: what ends there ends all.
+    former: Option<SessionId>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -318,11 +320,14 @@ impl Lifecycle {
 
     fn session(&mut self, id: SessionId, event: SessionEvent, at: &Moment) {
         let Link::Up { session, silent } = &mut self.link else { return };
-        if session.id != id {
+        let leaves =
+            matches!(event, SessionEvent::Goodbye(Goodbye::User | Goodbye::Stopping | Goodbye::Refused));
+        if session.id != id && (session.former != Some(id) || !leaves) {
             return;
         }
         match event {
             SessionEvent::Settled(number) => {
+                session.former = None;
                 session.theirs = Some(session.theirs.map_or(number, |known| known.max(number)));
             }
             SessionEvent::Measured(rtt) => {

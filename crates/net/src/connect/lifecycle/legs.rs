@@ -66,11 +66,17 @@ impl Lifecycle {
     }
 
     fn adopt(&mut self, leg: &ReadyLeg, at: &Moment) {
-        match self.link {
-            Link::Up { session, silent: None } => self.effects.push_back(Effect::Retire(session.id)),
-            Link::Up { session, silent: Some(_) } => self.effects.push_back(Effect::End(session.id, None)),
-            Link::Cut { .. } | Link::Offline { .. } => {}
-        }
+        let former = match self.link {
+            Link::Up { session, silent: None } => {
+                self.effects.push_back(Effect::Retire(session.id));
+                Some(session.id).filter(|_| self.side == Side::Zero)
+            }
+            Link::Up { session, silent: Some(_) } => {
+                self.effects.push_back(Effect::End(session.id, None));
+                None
+            }
+            Link::Cut { .. } | Link::Offline { .. } => None,
+        };
         self.last_session += 1;
         let id = SessionId(self.last_session);
         let (nominated, theirs) = match self.side {
@@ -83,7 +89,7 @@ impl Lifecycle {
             grade: leg.grade,
             number: self.number,
         });
-        let session = Session { id, grade: leg.grade, rtt: None, since: at.now, nominated, theirs };
+        let session = Session { id, grade: leg.grade, rtt: None, since: at.now, nominated, theirs, former };
         self.link = Link::Up { session, silent: None };
         self.reasons.remove(&leg.grade);
         self.failures = 0;

@@ -234,6 +234,30 @@ fn a_relayed_session_outlives_a_relay_that_forgot_the_contacts_post() {
 }
 
 #[test]
+fn a_goodbye_on_a_session_that_the_contact_did_not_leave_yet_counts() {
+    let at = Moment { now: Instant::now(), unix_milliseconds: 1, fresh: [1; 16] };
+    for settled in [false, true] {
+        let mut life = Lifecycle::new(Side::Zero, true, &at);
+        let leg = |id, grade| {
+            Event::Ready(ReadyLeg { id: LegId(id), origin: Origin::Accepted, grade, number: Some(1) })
+        };
+        life.handle(leg(1, RELAYED), &at);
+        let Phase::Connected { session: first } = life.phase() else { panic!("{:?}", life.phase()) };
+        life.handle(leg(2, RELAYED_QUIC), &at);
+        let Phase::Connected { session: second } = life.phase() else { panic!("{:?}", life.phase()) };
+        assert_ne!(first, second);
+        if settled {
+            life.handle(Event::Session(second, SessionEvent::Settled(1)), &at);
+        }
+        life.handle(Event::Session(first, SessionEvent::Goodbye(Goodbye::Replaced)), &at);
+        assert_eq!(life.phase(), Phase::Connected { session: second });
+        life.handle(Event::Session(first, SessionEvent::Goodbye(Goodbye::Stopping)), &at);
+        let ended = Phase::Offline { reason: OfflineReason::PeerStopped };
+        assert_eq!(life.phase(), if settled { Phase::Connected { session: second } } else { ended });
+    }
+}
+
+#[test]
 fn side_one_goes_by_the_order_of_nominations() {
     let at = Moment { now: Instant::now(), unix_milliseconds: 1, fresh: [1; 16] };
     let mut life = Lifecycle::new(Side::One, true, &at);
