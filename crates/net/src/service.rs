@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use farhold_wire::{
-    Batch, ContactId, DigestItem, DigestPart, Entry, EntryId, Name, Offer, OfferAnswer, Position, ReadFailure,
-    ReadPart, ReadRequest, Report, Standing,
+    Batch, ContactId, DigestItem, DigestPart, Entry, EntryId, Name, Offer, OfferAnswer, Position,
+    ReadFailure, ReadPart, ReadRequest, Report, Standing,
 };
 use futures_util::stream::{self, BoxStream, StreamExt};
 

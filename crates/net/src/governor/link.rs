@@ -92,6 +92,9 @@ enum Event {
     Jump,
 }
 
+/// The number of the chunk that is next to pass on, and those that wait for it: which read they are of, and their bytes.
+type Lane = (u64, BTreeMap<u64, (u64, u64)>);
+
 #[derive(Debug)]
 struct Read {
     entry: u8,
@@ -132,7 +135,7 @@ pub(super) struct Link {
     turn: usize,
     sent: Vec<u64>,
     /// Chunks that wait for one before them, by lane.
-    received: Vec<(u64, BTreeMap<u64, (u64, u64)>)>,
+    received: Vec<Lane>,
     /// When the bottleneck will have sent everything it has.
     free: Duration,
     pub(super) readers: Vec<Reader>,
