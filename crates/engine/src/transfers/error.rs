@@ -78,11 +78,11 @@ impl TransferError {
             Self::Over { .. } | Self::Exists { .. } => ErrorClass::Conflict,
             Self::Theirs { .. } | Self::TooMany => ErrorClass::Refused,
             Self::NoPath { .. } | Self::NoHome | Self::NoName { .. } => ErrorClass::Usage,
-            Self::Local { source, .. } => match source.kind() {
-                io::ErrorKind::NotFound => ErrorClass::NotFound,
-                io::ErrorKind::PermissionDenied => ErrorClass::Refused,
-                _ => ErrorClass::Internal,
-            },
+            Self::Local { source, .. } if source.kind() == io::ErrorKind::NotFound => ErrorClass::NotFound,
+            Self::Local { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                ErrorClass::Refused
+            }
+            Self::Local { .. } => ErrorClass::Internal,
             Self::Save(_) | Self::Random(_) => ErrorClass::Internal,
         }
     }

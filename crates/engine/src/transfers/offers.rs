@@ -160,7 +160,12 @@ impl Push {
                     todo.push((child_id(&self.secret, Some(folder), &name), depth + 1));
                 }
                 FileType::Symlink => {}
-                _ => continue,
+                FileType::Directory
+                | FileType::Fifo
+                | FileType::Socket
+                | FileType::CharacterDevice
+                | FileType::BlockDevice
+                | FileType::Unknown => continue,
             }
             let id = child_id(&self.secret, Some(folder), &name);
             self.nodes.insert(id, Node { parent: Some(folder), name, children: None });
@@ -224,7 +229,11 @@ impl Push {
                 let inside = path.len() >= 2 && stays_inside(&target, path.len() - 2);
                 EntryKind::Symlink { target: inside.then(|| Bytes::from(target)) }
             }
-            _ => return Ok(None),
+            FileType::Fifo
+            | FileType::Socket
+            | FileType::CharacterDevice
+            | FileType::BlockDevice
+            | FileType::Unknown => return Ok(None),
         };
         Ok(Some(self.made(id, node, kind, &meta)))
     }

@@ -210,13 +210,11 @@ impl Worker {
 
     /// A full disk is told with what is needed.
     fn with_need(&self, end: End) -> End {
-        match end {
-            End::Pause { .. } => {
-                let (Amounts { bytes, bytes_done, .. }, _) = self.progress.take();
-                full(bytes.saturating_sub(bytes_done))
-            }
-            other => other,
+        if !matches!(end, End::Pause { .. }) {
+            return end;
         }
+        let (Amounts { bytes, bytes_done, .. }, _) = self.progress.take();
+        full(bytes.saturating_sub(bytes_done))
     }
 
     fn peer_end(&self, error: &PeerError) -> End {
@@ -265,12 +263,12 @@ pub(crate) fn clean(record: &Record, journals: PathBuf) {
 /// Makes folders and links, and finds out which files are not in their places yet. What cannot be made is told.
 fn prepare(destination: &Destination, plan: &Plan) -> Result<(Vec<Planned>, Vec<String>), LocalError> {
     let mut problems = Vec::new();
-    let mut note = |names: &[Name], error: LocalError| match error {
-        LocalError::Exists | LocalError::Name if !names.is_empty() => {
-            problems.push(format!("{}: {error}", super::plan::show(names)));
-            Ok(())
+    let mut note = |names: &[Name], error: LocalError| {
+        if names.is_empty() || !matches!(error, LocalError::Exists | LocalError::Name) {
+            return Err(error);
         }
-        other => Err(other),
+        problems.push(format!("{}: {error}", super::plan::show(names)));
+        Ok(())
     };
     let mut broken: std::collections::HashSet<Vec<Name>> = std::collections::HashSet::new();
     for (names, _) in plan.folders() {

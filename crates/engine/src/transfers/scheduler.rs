@@ -233,7 +233,7 @@ impl Scheduler {
         if progress_due {
             self.told_at = now;
         }
-        let told = self.transfers.table().to_tell(progress_due);
+        let told = self.transfers.table().take_reports(progress_due);
         for (id, contact, report) in told {
             if self.connected.contains(&contact)
                 && let Ok(peer) = self.net.peer(contact)

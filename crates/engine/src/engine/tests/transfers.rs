@@ -81,8 +81,11 @@ fn make_tree(path: &Path) {
     std::fs::File::open(path.join("nothing")).unwrap().set_modified(old).unwrap();
 }
 
-/// All that is below a folder: kind, mode, time and content.
-fn tree(path: &Path) -> std::collections::BTreeMap<PathBuf, (u32, Option<(i64, i64)>, [u8; 32])> {
+/// Kind with mode, time, and hash of the content.
+type Look = (u32, Option<(i64, i64)>, [u8; 32]);
+
+/// All that is below a folder.
+fn tree(path: &Path) -> std::collections::BTreeMap<PathBuf, Look> {
     let mut found = std::collections::BTreeMap::new();
     let mut todo = vec![path.to_owned()];
     while let Some(folder) = todo.pop() {

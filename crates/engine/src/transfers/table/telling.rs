@@ -90,7 +90,7 @@ impl Table {
     }
 
     /// What is to be told now, and to whom; with `progress` also how far each is. It counts as told.
-    pub(crate) fn to_tell(&mut self, progress: bool) -> Vec<(TransferId, ContactId, Report)> {
+    pub(crate) fn take_reports(&mut self, progress: bool) -> Vec<(TransferId, ContactId, Report)> {
         let mut told = Vec::new();
         for item in self.items.values_mut().filter(|item| item.tell || (progress && item.progressed)) {
             (item.tell, item.progressed) = (false, false);

@@ -185,7 +185,7 @@ fn a_restart_goes_on_and_what_is_received_waits_for_its_offer() {
     table.connection(BEN, true);
     assert_eq!(state(&table, received), TransferState::Waiting);
     // Its sender is told that it waits, and offers it again.
-    assert!(table.to_tell(true).iter().any(|(id, _, report)| *id == received && report.push));
+    assert!(table.take_reports(true).iter().any(|(id, _, report)| *id == received && report.push));
     assert_eq!(table.offered(BEN, &offer(3)), Some(OfferAnswer::Accepted));
     assert_eq!(begin(&mut table), [received.0]);
 }
@@ -251,12 +251,12 @@ fn both_sides_of_a_push_agree() {
     // Tells each what the other says, until nobody says anything.
     let talk = |sender: &mut Table, receiver: &mut Table| {
         for _ in 0..5 {
-            for (_, _, report) in receiver.to_tell(true) {
+            for (_, _, report) in receiver.take_reports(true) {
                 if sender.reported(BEN, report, now) == Standing::Ended {
                     receiver.withdrawn(received);
                 }
             }
-            for (_, _, report) in sender.to_tell(true) {
+            for (_, _, report) in sender.take_reports(true) {
                 receiver.reported(BEN, report, now);
             }
         }
@@ -305,7 +305,7 @@ fn both_sides_of_a_push_agree() {
     // The other end of the story: it was given up while the other side was away.
     let (sender, receiver) = (&mut finished.0, &mut finished.1);
     sender.cancel(sent).unwrap();
-    sender.to_tell(true);
+    sender.take_reports(true);
     receiver.connection(BEN, true);
     receiver.tell_again(BEN);
     assert_eq!(talk(sender, receiver), (Cancelled, Cancelled));
@@ -321,5 +321,5 @@ fn a_contact_that_is_no_more_takes_its_transfers_with_it() {
         (state(&table, gone), state(&table, stays)),
         (TransferState::Cancelled, TransferState::Queued)
     );
-    assert!(table.to_tell(true).iter().all(|(id, _, _)| *id == stays));
+    assert!(table.take_reports(true).iter().all(|(id, _, _)| *id == stays));
 }
