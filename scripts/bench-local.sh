@@ -9,4 +9,4 @@ cargo build --locked --release --bin farhold --bin farhold-relay
 records=$(mktemp)
 trap 'rm -f "$records"' EXIT
 cargo bench --locked -p farhold-secure --bench record | tee "$records"
-cargo bench --locked -p farhold-tests --bench local -- "$records"
+cargo run --locked --release -p farhold-tests --bin bench-local -- "$records"

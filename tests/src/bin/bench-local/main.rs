@@ -25,8 +25,7 @@ const SIZE: u64 = 1_000_000_000;
 const RUNS: usize = 3;
 
 fn main() {
-    // Cargo adds `--bench`.
-    let records = std::env::args_os().skip(1).map(PathBuf::from).find(|argument| argument.is_file());
+    let records = std::env::args_os().nth(1).map(PathBuf::from);
     let mut table = Table::default();
     if let Some(path) = &records {
         records::add(&mut table, path);
