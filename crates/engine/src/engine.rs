@@ -223,13 +223,24 @@ impl Engine {
         }
         let (orders, received) = mpsc::channel(ORDERS);
         tasks.tracker.spawn(controller.run(received, events));
-        let scheduler =
-            Scheduler::new(transfers.clone(), net.clone(), orders.clone(), layout.journals());
+        let scheduler = Scheduler::new(transfers.clone(), net.clone(), orders.clone(), layout.journals());
         tasks.tracker.spawn(scheduler.run(tasks.work.clone()));
         let rates = Rates::default();
         let noting = Self::note_rates(net.clone(), book.clone(), rates.clone());
         tasks.tracker.spawn(tasks.work.clone().run_until_cancelled_owned(noting));
-        Ok(Parts { code, layout, relay: choices.relay, orders, contacts: book, mount, meter, rates, net, transfers, pins })
+        Ok(Parts {
+            code,
+            layout,
+            relay: choices.relay,
+            orders,
+            contacts: book,
+            mount,
+            meter,
+            rates,
+            net,
+            transfers,
+            pins,
+        })
     }
 
     /// This engine's code.

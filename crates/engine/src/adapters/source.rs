@@ -66,7 +66,9 @@ impl PeerSource {
     fn is_loaded(&self) -> bool {
         match &self.state.borrow().session {
             SessionState::Connected(connection) => connection.governor.view().outstanding > 0,
-            SessionState::Offline { .. } | SessionState::Connecting | SessionState::Interrupted { .. } => false,
+            SessionState::Offline { .. } | SessionState::Connecting | SessionState::Interrupted { .. } => {
+                false
+            }
         }
     }
 

@@ -7,7 +7,8 @@ use farhold_vfs::{PeerError, PeerTree, SMALL_FILE_BYTES, SMALL_FILES, SmallFile}
 use farhold_wire::{Entry, EntryId, Name, ReadFailure, ReadRequest, limits};
 
 // What the drive asks for at once is what a request may hold.
-const _: () = assert!(SMALL_FILES <= limits::SMALL_FILES && SMALL_FILE_BYTES <= limits::SMALL_FILE_BYTES as u64);
+const _: () =
+    assert!(SMALL_FILES <= limits::SMALL_FILES && SMALL_FILE_BYTES <= limits::SMALL_FILE_BYTES as u64);
 
 /// Asks one contact.
 #[derive(Debug, Clone)]

@@ -8,11 +8,11 @@ use farhold_wire::ContactId;
 
 use super::Engine;
 use super::status::session_status;
-use crate::rates::Moved;
 use crate::commands::ContactAdded;
 use crate::contacts::{ContactError, Pairing};
 use crate::controller::Order;
 use crate::error::EngineError;
+use crate::rates::Moved;
 use crate::status::SessionStatus;
 
 impl Engine {
