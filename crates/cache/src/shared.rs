@@ -293,8 +293,8 @@ impl Shared {
         }
     }
 
-    /// Starts what is missing of the blocks `needed`, and in one go with its end up to `until`. Gives how many of
-    /// the needed blocks did not have to be asked for, and how many had.
+    /// Starts what is missing of the blocks `needed`, and of those that follow up to `until`. Gives how many of the
+    /// needed blocks did not have to be asked for, and how many had.
     fn demand(
         self: &Arc<Self>,
         state: &mut State,
@@ -319,10 +319,9 @@ impl Shared {
             }
         }
         let misses = missing.len() as u64;
-        if missing.last().is_some_and(|last| last + 1 == needed.end) {
-            let more = needed.end..until;
-            missing.extend(more.take_while(|i| !state.has(version, *i) && !self.is_stored(version, *i)));
-        }
+        // Also where the beginning is here already: else every following read would wait for a round trip of its own.
+        let more = needed.end..until;
+        missing.extend(more.filter(|i| !state.has(version, *i) && !self.is_stored(version, *i)));
         for run in ranges(missing) {
             self.fetch(state, asker, version, run, Errand::Demand { until: needed.end }, Claim::Always);
         }
@@ -387,7 +386,7 @@ impl Shared {
             if !state.memory.reserve(length, claim, Instant::now()) {
                 return false;
             }
-            let demanded_until = demanded.min(run.end);
+            let demanded_until = demanded.clamp(run.start, run.end);
             let cut = self.stop.child_token();
             let raised = CancellationToken::new();
             let flight = state.flights.begin(Departure {

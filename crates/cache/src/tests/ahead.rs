@@ -55,6 +55,19 @@ async fn a_sequential_reader_fills_the_link() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_jump_whose_beginning_is_here_costs_one_round_trip() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = Cache::open(config(&dir));
+    let source = far(100 * MIB);
+    let reads = reader(&cache, &source, 1);
+    check_range(&reads, 0, 2 * MIB).await;
+    check(&reader(&cache, &source, 1), 50 * MIB, 1).await.unwrap();
+    let start = Instant::now();
+    check_range(&reads, 50 * MIB, 52 * MIB).await;
+    assert!(start.elapsed() < LATENCY * 2, "{:?}", start.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_longest_link_is_full_after_five_round_trips() {
     let dir = tempfile::tempdir().unwrap();
     let cache = Cache::open(config(&dir));
