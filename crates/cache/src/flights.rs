@@ -62,6 +62,8 @@ struct Flight {
     current: u64,
     /// What has arrived of it.
     pieces: Vec<Bytes>,
+    /// A read had its end already.
+    read: bool,
     /// Readers in whose window it lies.
     wanted_by: Vec<u64>,
     /// Memory promised to blocks that have not landed.
@@ -128,6 +130,7 @@ impl Flights {
             blocks,
             demanded_until,
             pieces: Vec::new(),
+            read: false,
             wanted_by: wanted_by.into_iter().collect(),
             reserved,
             progress: watch::Sender::new(Progress { key, size, arrived, ended: None }),
@@ -156,11 +159,13 @@ impl Flights {
     }
 
     /// The bytes `part` of a block that is arriving, if they are there.
-    pub(crate) fn part(&self, id: &BlockId, part: &Range<usize>) -> Option<Bytes> {
-        let flight = self.bringing(id).filter(|flight| flight.current == id.index)?;
+    pub(crate) fn part(&mut self, id: &BlockId, part: &Range<usize>) -> Option<Bytes> {
+        let number = self.by_block.get(id)?;
+        let flight = self.flights.get_mut(number).filter(|flight| flight.current == id.index)?;
         if flight.pieces.iter().map(Bytes::len).sum::<usize>() < part.end {
             return None;
         }
+        flight.read |= part.end as u64 == block_length(flight.progress.borrow().size, id.index);
         let mut copied = BytesMut::with_capacity(part.len());
         let mut start = 0;
         for piece in &flight.pieces {
@@ -217,6 +222,7 @@ impl Flights {
     pub(crate) fn landed(&mut self, number: FlightId, id: &BlockId, length: u64) -> Option<u64> {
         let flight = self.flights.get_mut(&number)?;
         flight.pieces.clear();
+        flight.read = false;
         flight.current = id.index + 1;
         flight.progress.send_modify(|_| {});
         if self.by_block.get(id) != Some(&number) {
@@ -228,8 +234,9 @@ impl Flights {
         Some(promised)
     }
 
-    pub(crate) fn is_bulk(&self, number: FlightId) -> bool {
-        self.flights.get(&number).is_some_and(|flight| flight.carrier == Carrier::Bulk)
+    /// Whether the block that is arriving is no longer waited for: a read had its end, or nobody asked to read it.
+    pub(crate) fn is_read(&self, number: FlightId) -> bool {
+        self.flights.get(&number).is_some_and(|flight| flight.read || flight.carrier == Carrier::Bulk)
     }
 
     /// Whether a flight has nothing more to bring: it ended, was cut, or was cut short.

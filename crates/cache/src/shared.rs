@@ -263,11 +263,12 @@ impl Shared {
     pub(crate) fn land(&self, flight: FlightId, id: BlockId, block: Bytes) -> bool {
         let (brought, over) = {
             let mut state = self.state();
+            let read = state.flights.is_read(flight);
             let promised = state.flights.landed(flight, &id, block.len() as u64);
             if let Some(promised) = promised {
                 state.memory.release(promised);
                 state.memory.insert(id, block.clone(), Instant::now());
-                if state.flights.is_bulk(flight) {
+                if read {
                     state.memory.demote(&id);
                 }
             }

@@ -49,9 +49,11 @@ fn parts_are_readable_as_they_arrive() {
     assert_eq!(flights.part(&id(3), &(6..7)).as_deref(), Some(&b"g"[..]));
     assert_eq!(flights.part(&id(3), &(6..8)), None);
     assert_eq!(flights.part(&id(4), &(0..1)), None);
+    assert!(!flights.is_read(flight));
     let Arrival::Whole(whole, pieces) = flights.arrived(flight, piece(B - 7)) else { panic!("not whole") };
     assert_eq!((whole, pieces.len()), (id(3), 3));
     assert!(flights.part(&id(3), &(0..B as usize)).is_some(), "readable until it has landed");
+    assert!(flights.is_read(flight), "a read had its end");
     assert_eq!(flights.landed(flight, &whole, B), Some(B));
     assert!(!flights.carries(&id(3)) && flights.carries(&id(4)));
     assert!(!flights.is_over(flight));
