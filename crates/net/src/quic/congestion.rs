@@ -21,8 +21,10 @@ use quinn_proto::RttEstimator;
 const INITIAL: u64 = 256 << 10;
 /// Never less than this.
 const LEAST: u64 = 32 << 10;
-/// While the rate is still being found: what 330 ms of 800 Mbit/s hold.
+/// While the rate is still being found: what 330 ms of 800 Mbit/s hold...
 const SEARCH_MOST: u64 = 32 << 20;
+/// ... and how much every byte delivered adds: the window trebles in each round trip.
+const SEARCH_GROWTH: u64 = 2;
 /// Window over bandwidth-delay product: room for acknowledgements that come late and in clusters.
 const GAIN: f64 = 2.0;
 /// By how much a round without heavy loss brings the gain back.
@@ -93,7 +95,7 @@ impl ShortestRtt {
 #[derive(Debug, Clone)]
 struct Window {
     bytes: u64,
-    /// The rate is still being found: every byte delivered adds one.
+    /// The rate is still being found.
     searching: bool,
     flat_rounds: u32,
     /// Bytes per second of the latest rounds that had enough to send.
@@ -130,7 +132,7 @@ impl Window {
         self.round.idle &= idle;
         self.rtt.add(rtt, now);
         if self.searching {
-            self.bytes = (self.bytes + bytes).min(SEARCH_MOST);
+            self.bytes = (self.bytes + SEARCH_GROWTH * bytes).min(SEARCH_MOST);
         }
     }
 
