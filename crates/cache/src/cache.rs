@@ -142,7 +142,9 @@ impl Cache {
         let store =
             Store::open(files, Seal::new(config.key), config.limit, queue, Arc::clone(&counters), &tasks);
         let memory = config.memory - queue;
-        Self { shared: Arc::new(Shared::new(store, counters, memory, config.no_progress, tasks)) }
+        let shared = Arc::new(Shared::new(store, counters, memory, config.no_progress, tasks));
+        shared.sweep();
+        Self { shared }
     }
 
     /// A reader of the version `key`, which has `size` bytes, fed by `source`.
@@ -150,8 +152,8 @@ impl Cache {
         Reader::new(Arc::clone(&self.shared), Version { key, size: size.min(SIZE_MOST) }, source)
     }
 
-    /// Forgets everything that is not pinned. Open readers go on; what they read is fetched anew. Like all that removes files, it returns
-    /// after 10 s at the latest: what a slow disk has not done by then, it does later.
+    /// Forgets everything that is not pinned. Open readers go on; what they read is fetched anew. Like all that removes
+    /// files, it returns after 10 s at the latest: what a slow disk has not done by then, it does later.
     pub async fn drop_all(&self) {
         self.forget(Scope::All).await;
     }
@@ -209,6 +211,11 @@ impl Cache {
         }
         self.shared.insert(Version { key, size }, bytes);
         true
+    }
+
+    /// Whether all of the version `key`, which has `size` bytes, is here or on its way, as far as is known at once.
+    pub fn is_here(&self, key: ContentKey, size: u64) -> bool {
+        self.shared.is_here(Version { key, size })
     }
 
     /// Counters and sizes.

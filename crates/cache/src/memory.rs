@@ -42,6 +42,8 @@ pub(crate) struct Memory {
     blocks: HashMap<BlockId, Held>,
     read: BTreeMap<u64, BlockId>,
     unread: BTreeMap<u64, (BlockId, Instant)>,
+    /// The latest stamp when it was swept last.
+    swept: u64,
 }
 
 impl Memory {
@@ -55,6 +57,7 @@ impl Memory {
             blocks: HashMap::new(),
             read: BTreeMap::new(),
             unread: BTreeMap::new(),
+            swept: 0,
         }
     }
 
@@ -156,6 +159,22 @@ impl Memory {
         self.blocks.keys().filter(move |id| id.key == *key).map(|id| id.index)
     }
 
+    /// Lets go of the read blocks that were not used since it was swept last. What nobody came for counts as read
+    /// if it `can_go`, which is told its length too.
+    pub(crate) fn sweep(&mut self, now: Instant, can_go: impl Fn(&BlockId, u64) -> bool) {
+        while let Some((stamp, id)) = self.read.first_key_value()
+            && *stamp <= self.swept
+        {
+            let id = *id;
+            self.remove(&id);
+        }
+        self.swept = self.clock;
+        let old = self.unread.values().take_while(|(_, since)| now.duration_since(*since) >= UNREAD_LIFE);
+        let length = |id: &BlockId| self.blocks.get(id).map_or(0, |held| held.block.len() as u64);
+        let old: Vec<BlockId> = old.map(|(id, _)| *id).filter(|id| can_go(id, length(id))).collect();
+        old.iter().for_each(|id| self.demote(id));
+    }
+
     fn trim_read(&mut self) {
         while self.read_bytes > self.limit / READ_FRACTION && self.read.len() > 1 {
             let Some((_, id)) = self.read.first_key_value() else { return };
@@ -255,9 +274,28 @@ mod tests {
         assert!(!memory.contains(&id(7), 10));
     }
 
+    #[test]
+    fn read_blocks_go_some_time_after_their_last_use_and_unread_ones_only_if_they_can() {
+        let now = Instant::now();
+        let mut memory = Memory::new(1000);
+        filled(&mut memory, 0..5, now);
+        memory.get(&id(0), true, now).unwrap();
+        memory.get(&id(1), true, now).unwrap();
+        memory.sweep(now, |_, _| true);
+        assert_eq!(memory.used(), 50, "both were used a moment ago");
+        memory.get(&id(1), true, now).unwrap();
+        memory.sweep(now, |_, _| true);
+        assert!(!memory.contains(&id(0), 10) && memory.contains(&id(1), 10));
+        let later = now + UNREAD_LIFE;
+        for _ in 0..2 {
+            memory.sweep(later, |id, length| id.index != 3 && length == 10);
+        }
+        assert_eq!(memory.indexes(&id(0).key).collect::<Vec<_>>(), [3], "it is nowhere else");
+    }
+
     proptest! {
         #[test]
-        fn sums_hold(steps in prop::collection::vec((0..5u8, 0..20u64, 0..60u64), 0..200)) {
+        fn sums_hold(steps in prop::collection::vec((0..6u8, 0..20u64, 0..60u64), 0..200)) {
             let mut now = Instant::now();
             let mut memory = Memory::new(200);
             let mut promised = Vec::new();
@@ -274,6 +312,7 @@ mod tests {
                     },
                     2 => { memory.get(&id(index), amount < 30, now); }
                     3 => memory.demote(&id(index)),
+                    4 => memory.sweep(now, |id, _| id.index < 10),
                     _ => memory.forget(|_| index == 0),
                 }
                 let held: u64 = memory.blocks.values().map(|held| held.block.len() as u64).sum();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -25,6 +25,9 @@ use crate::source::{BlockSource, Urgency};
 use crate::store::{Scope, Store, ranges};
 
 mod keep;
+
+/// How often memory is swept: blocks that were read go after once to twice this time.
+const SWEEP: Duration = Duration::from_secs(5);
 
 /// A version of a content and its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +101,20 @@ impl Shared {
         };
         let stop = CancellationToken::new();
         Self { state: Mutex::new(state), store, counters, no_progress, tasks, stop }
+    }
+
+    /// Starts what lets go of memory that nobody uses any more. It ends with the cache.
+    pub(crate) fn sweep(self: &Arc<Self>) {
+        let (shared, stop) = (Arc::downgrade(self), self.stop.clone());
+        let sweeping = async move {
+            loop {
+                sleep(SWEEP).await;
+                let Some(shared) = shared.upgrade() else { return };
+                let is_stored = |id: &BlockId, length| shared.store.contains(id, length);
+                shared.state().memory.sweep(Instant::now(), is_stored);
+            }
+        };
+        self.tasks.spawn(stop.run_until_cancelled_owned(sweeping));
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -440,6 +457,12 @@ impl Shared {
             state.memory.release(promised);
             state.memory.insert(id, block, Instant::now());
         }
+    }
+
+    /// Whether all of a content is in memory, on its way, or on disk.
+    pub(crate) fn is_here(&self, version: Version) -> bool {
+        let state = self.state();
+        blocks_of(&(0..version.size)).all(|index| state.has(version, index) || self.is_stored(version, index))
     }
 
     fn is_stored(&self, version: Version, index: u64) -> bool {

@@ -24,8 +24,6 @@ use crate::store::index::{Found, Geometry};
 const SLOTS: u64 = 64;
 /// The least distance of slots, a page: holes are made of whole pages.
 const PAGE: u64 = 4096;
-/// The folders of former formats.
-const FORMER: [&str; 1] = ["blocks"];
 
 /// Room on a file system, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +37,7 @@ pub(crate) struct Space {
 pub(crate) trait Files: Send + Sync + 'static {
     /// Makes the folder, if there is none. Comes before all others.
     fn prepare(&self) -> io::Result<Geometry>;
-    /// Removes what former formats left.
+    /// Removes what was kept here while files lay otherwise.
     fn tidy(&self) -> io::Result<()>;
     /// The first `length` bytes of a block's slot.
     fn read(&self, id: &BlockId, length: usize) -> io::Result<Vec<u8>>;
@@ -116,9 +114,8 @@ impl Files for Disk {
     fn tidy(&self) -> io::Result<()> {
         let layout = self.layout()?;
         let others = [SLOTS, 1].into_iter().filter(|slots| *slots != layout.slots);
-        let others = others.map(|slots| format!("segments-{slots}"));
-        for former in FORMER.into_iter().map(str::to_owned).chain(others) {
-            match fs::remove_dir_all(self.dir.join(former)) {
+        for other in others {
+            match fs::remove_dir_all(self.dir.join(format!("segments-{other}"))) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 Ok(()) | Err(_) => {}
             }

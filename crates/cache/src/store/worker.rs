@@ -109,11 +109,12 @@ impl Worker {
     }
 
     fn take_in(&self, key: &ContentKey, segments: impl IntoIterator<Item = u64>) {
-        if self.index().is_listed(key) {
-            return;
-        }
         let mut found = Vec::new();
         for segment in segments {
+            // The scan was quicker; of a content that is said to be huge it always is.
+            if self.index().is_listed(key) {
+                return;
+            }
             match self.files.blocks(key, segment) {
                 Ok(blocks) => found.extend(blocks),
                 Err(error) => self.trouble(&error.into()),

@@ -344,3 +344,22 @@ async fn a_file_that_was_read_once_is_here_whole() {
         assert_eq!(source.sent(), size);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn memory_that_nobody_uses_goes_and_the_disk_has_what_was_in_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = Cache::open(config(&dir));
+    let source = Arc::new(TestSource::new([(key(1, 1), 3 * B), (key(2, 1), 100)]));
+    let open = reader(&cache, &source, 1);
+    check_all(&open, 1000).await;
+    assert!(cache.insert(key(2, 1), 100, &super::source::content(&key(2, 1), 0, 100).into()));
+    assert!(cache.is_here(key(1, 1), 3 * B) && cache.is_here(key(2, 1), 100));
+    assert!(cache.shared.memory().0 > 0);
+    written(&cache).await;
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    assert_eq!(cache.shared.memory(), (0, 0));
+    source.requests();
+    check_all(&open, 1000).await;
+    check(&reader(&cache, &source, 2), 0, 100).await.unwrap();
+    assert_eq!(source.requests(), [], "the disk had all of it");
+}

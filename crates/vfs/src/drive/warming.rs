@@ -56,7 +56,7 @@ async fn warm(contact: &Contact, nodes: &Nodes, folder: EntryId, latest: EntryId
     let mut plan = Plan::new(small_files(contact, nodes, folder, latest).await?, began);
     let mut coming = FuturesUnordered::new();
     let is_here = |file: &SmallFile| {
-        contact.view.cache.blocks(contact.content_key(file.entry, file.version)).cached() > 0
+        contact.view.cache.is_here(contact.content_key(file.entry, file.version), file.size)
     };
     while let Some(standing) = standing() {
         while let Some(batch) = plan.next(standing, is_here) {

@@ -98,18 +98,18 @@ fn the_last_segment_takes_its_folder_along() {
 }
 
 #[test]
-fn former_formats_are_removed() {
+fn what_lay_otherwise_is_removed_and_nothing_of_the_users() {
     let (dir, disk, geometry) = disk();
     disk.write(&id(0), &slot(1, 7)).unwrap();
     let other = if geometry.slots == 1 { "segments-64" } else { "segments-1" };
-    for former in ["blocks/ab/cd", &format!("{other}/ab"), "mine"] {
+    for former in [&format!("{other}/ab"), "blocks"] {
         fs::create_dir_all(dir.path().join(former)).unwrap();
         fs::write(dir.path().join(former).join("0"), "former").unwrap();
     }
     disk.tidy().unwrap();
     disk.tidy().unwrap();
     assert_eq!(found(&disk, 0), [(0, 7)]);
-    assert!(dir.path().join("mine/0").exists());
+    assert!(dir.path().join("blocks/0").exists());
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
 }
 

@@ -57,7 +57,7 @@ impl Index {
         contents: impl IntoIterator<Item = (ContentKey, u64)>,
     ) -> Result<(), PinError> {
         let others = contents.into_iter().filter(|(key, _)| !self.pins.contains(key));
-        let more = others.map(|(_, size)| self.geometry.content_charge(size)).sum();
+        let more = others.map(|(_, size)| self.geometry.content_charge(size)).fold(0, u64::saturating_add);
         self.pins.check(more, self.limit).map(drop)
     }
 
