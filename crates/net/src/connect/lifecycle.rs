@@ -76,7 +76,8 @@ enum Relay {
 enum Link {
     Offline { reason: OfflineReason },
     Up { session: Session, silent: Option<Interruption> },
-    Cut { interruption: Interruption },
+    /// `former` is as of the session that was cut.
+    Cut { interruption: Interruption, former: Option<SessionId> },
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -221,7 +222,7 @@ impl Lifecycle {
     pub(crate) fn phase(&self) -> Phase {
         match self.link {
             Link::Up { session, silent: None } => Phase::Connected { session: session.id },
-            Link::Up { silent: Some(interruption), .. } | Link::Cut { interruption } => {
+            Link::Up { silent: Some(interruption), .. } | Link::Cut { interruption, .. } => {
                 Phase::Interrupted { since: interruption.since }
             }
             Link::Offline { .. } if self.attempt.as_ref().is_some_and(|attempt| attempt.shown) => {
@@ -296,7 +297,7 @@ impl Lifecycle {
     fn absent(&mut self) {
         self.present = Some(false);
         let cut = match self.link {
-            Link::Up { silent: Some(interruption), .. } | Link::Cut { interruption } => interruption.path,
+            Link::Up { silent: Some(interruption), .. } | Link::Cut { interruption, .. } => interruption.path,
             Link::Up { silent: None, .. } | Link::Offline { .. } => return,
         };
         // A relay that restarts loses the contact's post along with the session: the grace is for its return.
@@ -319,9 +320,20 @@ impl Lifecycle {
     }
 
     fn session(&mut self, id: SessionId, event: SessionEvent, at: &Moment) {
-        let Link::Up { session, silent } = &mut self.link else { return };
-        let leaves =
-            matches!(event, SessionEvent::Goodbye(Goodbye::User | Goodbye::Stopping | Goodbye::Refused));
+        let (session, silent) = match &mut self.link {
+            Link::Up { session, silent } => (session, silent),
+            // A program that stops closes at once the leg that it had not taken up yet; its goodbye comes the other way.
+            Link::Cut { former, .. } => {
+                if let SessionEvent::Goodbye(goodbye) = event
+                    && *former == Some(id)
+                {
+                    self.goodbye(goodbye);
+                }
+                return;
+            }
+            Link::Offline { .. } => return,
+        };
+        let leaves = matches!(event, SessionEvent::Goodbye(goodbye) if goodbye != Goodbye::Replaced);
         if session.id != id && (session.former != Some(id) || !leaves) {
             return;
         }
@@ -348,10 +360,10 @@ impl Lifecycle {
                 let since = silent.map_or(at.now, |interruption| interruption.since);
                 let until = (at.now + CLOSED_GRACE)
                     .min(silent.map_or(at.now + CLOSED_GRACE, |interruption| interruption.until));
-                let Session { grade: Grade { path, .. }, since: begun, .. } = *session;
+                let Session { grade: Grade { path, .. }, since: begun, former, .. } = *session;
                 self.effects.push_back(Effect::End(id, None));
                 let reason = OfflineReason::Closed;
-                self.link = Link::Cut { interruption: Interruption { since, until, reason, path } };
+                self.link = Link::Cut { interruption: Interruption { since, until, reason, path }, former };
                 if at.now >= begun + YOUNG {
                     self.young = 0;
                     self.start_own(false, at);
@@ -362,19 +374,24 @@ impl Lifecycle {
                     self.retry = Some(at.now + most * u32::from(at.fresh[0]) / 256);
                 }
             }
-            SessionEvent::Goodbye(goodbye) => {
-                let reason = match goodbye {
-                    Goodbye::User => OfflineReason::PeerDisconnected,
-                    Goodbye::Refused => OfflineReason::Refused,
-                    Goodbye::Stopping | Goodbye::Replaced => OfflineReason::PeerStopped,
-                };
-                match goodbye {
-                    Goodbye::User | Goodbye::Refused => self.refuses = true,
-                    Goodbye::Stopping | Goodbye::Replaced => self.present = Some(false),
-                }
-                self.end(reason, None);
-            }
+            SessionEvent::Goodbye(goodbye) => self.goodbye(goodbye),
         }
+    }
+
+    /// The contact leaves.
+    fn goodbye(&mut self, goodbye: Goodbye) {
+        let reason = match goodbye {
+            // Not from all of it.
+            Goodbye::Replaced => return,
+            Goodbye::User => OfflineReason::PeerDisconnected,
+            Goodbye::Refused => OfflineReason::Refused,
+            Goodbye::Stopping => OfflineReason::PeerStopped,
+        };
+        match goodbye {
+            Goodbye::User | Goodbye::Refused => self.refuses = true,
+            Goodbye::Stopping | Goodbye::Replaced => self.present = Some(false),
+        }
+        self.end(reason, None);
     }
 
     /// The session, if it stands, is not to be trusted.

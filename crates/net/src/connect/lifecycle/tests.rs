@@ -258,6 +258,30 @@ fn a_goodbye_on_a_session_that_the_contact_did_not_leave_yet_counts() {
 }
 
 #[test]
+fn a_goodbye_counts_though_the_leg_that_was_to_replace_its_session_closed_before() {
+    let at = Moment { now: Instant::now(), unix_milliseconds: 1, fresh: [1; 16] };
+    for (goodbye, reason) in [
+        (Goodbye::Stopping, Some(OfflineReason::PeerStopped)),
+        (Goodbye::User, Some(OfflineReason::PeerDisconnected)),
+        (Goodbye::Replaced, None),
+    ] {
+        let mut life = Lifecycle::new(Side::Zero, true, &at);
+        let leg = |id, grade| {
+            Event::Ready(ReadyLeg { id: LegId(id), origin: Origin::Accepted, grade, number: Some(1) })
+        };
+        life.handle(leg(1, RELAYED), &at);
+        let Phase::Connected { session: first } = life.phase() else { panic!("{:?}", life.phase()) };
+        life.handle(leg(2, RELAYED_QUIC), &at);
+        let Phase::Connected { session: second } = life.phase() else { panic!("{:?}", life.phase()) };
+        life.handle(Event::Session(second, SessionEvent::Closed), &at);
+        let interrupted = Phase::Interrupted { since: at.now };
+        assert_eq!(life.phase(), interrupted);
+        life.handle(Event::Session(first, SessionEvent::Goodbye(goodbye)), &at);
+        assert_eq!(life.phase(), reason.map_or(interrupted, |reason| Phase::Offline { reason }));
+    }
+}
+
+#[test]
 fn side_one_goes_by_the_order_of_nominations() {
     let at = Moment { now: Instant::now(), unix_milliseconds: 1, fresh: [1; 16] };
     let mut life = Lifecycle::new(Side::One, true, &at);

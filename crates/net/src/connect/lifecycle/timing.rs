@@ -14,7 +14,7 @@ impl Lifecycle {
     /// When [`Event::Time`](super::Event::Time) is to be handed in.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let grace = match self.link {
-            Link::Up { silent: Some(interruption), .. } | Link::Cut { interruption } => {
+            Link::Up { silent: Some(interruption), .. } | Link::Cut { interruption, .. } => {
                 Some(interruption.until)
             }
             Link::Up { silent: None, .. } | Link::Offline { .. } => None,
@@ -112,7 +112,7 @@ impl Lifecycle {
 
     fn pass_grace(&mut self, at: &Moment) {
         let relay_lost = self.relay == Relay::Lost;
-        let (Link::Up { silent: Some(interruption), .. } | Link::Cut { interruption }) = &mut self.link
+        let (Link::Up { silent: Some(interruption), .. } | Link::Cut { interruption, .. }) = &mut self.link
         else {
             return;
         };
