@@ -74,10 +74,18 @@ enum Relay {
 
 #[derive(Debug, Clone, Copy)]
 enum Link {
-    Offline { reason: OfflineReason },
-    Up { session: Session, silent: Option<Interruption> },
+    Offline {
+        reason: OfflineReason,
+    },
+    Up {
+        session: Session,
+        silent: Option<Interruption>,
+    },
     /// `former` is as of the session that was cut.
-    Cut { interruption: Interruption, former: Option<SessionId> },
+    Cut {
+        interruption: Interruption,
+        former: Option<SessionId>,
+    },
 }
 
 #[derive(Debug, Clone, Copy)]
