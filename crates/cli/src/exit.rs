@@ -52,7 +52,8 @@ impl CommandError {
             Self::Engine(error) => error.class(),
             Self::Serve(_) | Self::Relay(_) | Self::Io { .. } => ErrorClass::Internal,
             Self::NoHome => ErrorClass::Usage,
-            Self::Transfer(_) => ErrorClass::Refused,
+            // One that did not fail was paused or cancelled.
+            Self::Transfer(transfer) => transfer.class.unwrap_or(ErrorClass::Refused),
         }
     }
 
@@ -74,6 +75,8 @@ impl CommandError {
 
 #[cfg(test)]
 mod tests {
+    use farhold_engine::status::TransferState;
+
     use super::*;
 
     #[test]
@@ -96,6 +99,12 @@ mod tests {
         );
         assert_eq!(CommandError::NoHome.code().0, 2);
         assert_eq!(CommandError::io("x")(io::Error::other("y")).code().0, 1);
+        let transfer = |state, class| {
+            let transfer = output::transfers::tests::transfer(state, None);
+            CommandError::Transfer(Box::new(TransferStatus { class, ..transfer })).code().0
+        };
+        assert_eq!(transfer(TransferState::Failed, Some(ErrorClass::NotFound)), 4);
+        assert_eq!(transfer(TransferState::Paused, None), 7);
         let taken = EngineError::AlreadyRunning { config_dir: "/c".into() };
         assert_eq!(CommandError::Engine(taken).code(), (8, "conflict"));
     }

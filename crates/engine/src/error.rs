@@ -10,6 +10,7 @@ use farhold_catalog::{CatalogError, ShareError};
 use farhold_mount::MountError;
 use farhold_net::NetError;
 use farhold_vfs::{DriveError, VfsError};
+use serde::{Deserialize, Serialize};
 
 use crate::commands::DrivePathError;
 use crate::contacts::ContactError;
@@ -18,7 +19,8 @@ use crate::settings::SettingsError;
 use crate::transfers::error::TransferError;
 
 /// Kinds of failure, as far as a caller can act on them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ErrorClass {
     /// Something broke here.
     Internal,

@@ -150,8 +150,12 @@ impl Pins {
                 path,
                 state: known.state,
                 files: known.files.len() as u64,
-                bytes: known.files.values().map(|(size, _)| size).sum(),
-                cached: known.files.iter().map(|(key, (size, whole))| here(key, *size, *whole)).sum(),
+                bytes: known.files.values().map(|(size, _)| *size).fold(0, u64::saturating_add),
+                cached: known
+                    .files
+                    .iter()
+                    .map(|(key, (size, whole))| here(key, *size, *whole))
+                    .fold(0, u64::saturating_add),
                 reason: known.reason.clone(),
             }
         };

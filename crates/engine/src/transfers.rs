@@ -32,7 +32,7 @@ pub(crate) mod status;
 mod table;
 
 use destination::Destination;
-use error::TransferError;
+use error::{Problem, TransferError};
 use hashes::Hashes;
 use offers::Offers;
 pub(crate) use record::Job;
@@ -188,7 +188,7 @@ impl Transfers {
     /// From now on something may be at the place of a transfer: kept before it is made.
     async fn begun(&self, id: TransferId, name: Option<&Name>) -> Result<(), End> {
         self.table().begun(id, name);
-        self.save().await.map_err(|error| End::Fail { reason: error.to_string() })
+        self.save().await.map_err(|error| End::Fail(Problem::new(error.class(), error.to_string())))
     }
 
     /// Writes the list, and lets everybody know that it changed.

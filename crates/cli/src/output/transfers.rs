@@ -129,12 +129,12 @@ fn duration(seconds: u64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use farhold_engine::status::TransferId;
 
     use super::*;
 
-    fn transfer(state: TransferState, reason: Option<&str>) -> TransferStatus {
+    pub(crate) fn transfer(state: TransferState, reason: Option<&str>) -> TransferStatus {
         TransferStatus {
             id: TransferId(3),
             direction: Direction::Pull,
@@ -142,6 +142,7 @@ mod tests {
             name: "Film".into(),
             state,
             reason: reason.map(str::to_owned),
+            class: None,
             files_done: 2,
             files: 5,
             bytes_done: 1_000_000,

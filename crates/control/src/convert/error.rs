@@ -22,8 +22,21 @@ const CLASSES: [(ErrorClass, &str, Code); 8] = [
     (ErrorClass::Conflict, "conflict", Code::AlreadyExists),
 ];
 
+fn known(class: ErrorClass) -> (ErrorClass, &'static str, Code) {
+    CLASSES.into_iter().find(|(other, ..)| *other == class).unwrap_or(CLASSES[0])
+}
+
+pub(crate) fn class_name(class: ErrorClass) -> &'static str {
+    known(class).1
+}
+
+pub(crate) fn class_named(name: &str) -> Result<ErrorClass, Malformed> {
+    let known = CLASSES.into_iter().find(|(_, other, _)| *other == name);
+    known.map(|(class, ..)| class).ok_or(Malformed("class of a failure"))
+}
+
 fn status(class: ErrorClass, message: &str) -> Status {
-    let (_, name, code) = CLASSES.into_iter().find(|(other, ..)| *other == class).unwrap_or(CLASSES[0]);
+    let (_, name, code) = known(class);
     let mut status = Status::new(code, message.chars().take(MESSAGE_CHARS).collect::<String>());
     status.metadata_mut().insert(CLASS, tonic::metadata::MetadataValue::from_static(name));
     status

@@ -3,6 +3,7 @@
 use farhold_engine::status::{Direction, TransferId, TransferState, TransferStatus};
 
 use super::commands::{path_from, path_to};
+use super::error::{class_name, class_named};
 use super::{FromProto, Malformed, ToProto, pb};
 
 impl ToProto for TransferStatus {
@@ -38,6 +39,7 @@ impl ToProto for TransferStatus {
             rate: self.rate,
             remaining_seconds: self.remaining_seconds,
             destination: self.destination.as_deref().map(path_to),
+            class: self.class.map(|class| class_name(class).to_owned()),
         }
     }
 }
@@ -70,6 +72,7 @@ impl FromProto for TransferStatus {
             name: transfer.name,
             state,
             reason: transfer.reason,
+            class: transfer.class.as_deref().map(class_named).transpose()?,
             files_done: transfer.files_done,
             files: transfer.files,
             bytes_done: transfer.bytes_done,

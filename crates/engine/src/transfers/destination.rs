@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use farhold_wire::{Entry, EntryId, GroupHash, Name, Timestamp};
@@ -15,10 +15,11 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::beneath;
 use super::groups::Groups;
 use super::hashes::{self, size_of};
 use super::record::to_hex;
+use super::{FREE_BYTES, beneath};
+use crate::error::ErrorClass;
 
 /// Zeros of this length at a place that is a multiple of it stay a hole.
 const HOLE: usize = 64 << 10;
@@ -40,8 +41,21 @@ pub(crate) enum LocalError {
     Exists,
     #[error("no file can be called so here")]
     Name,
+    #[error("no link can be made here")]
+    NoLink,
     #[error("the disk failed: {0}")]
     Failed(io::Error),
+}
+
+impl LocalError {
+    pub(crate) fn class(&self) -> ErrorClass {
+        match self {
+            Self::Full | Self::Denied | Self::Name | Self::NoLink => ErrorClass::Refused,
+            Self::Gone => ErrorClass::NotFound,
+            Self::Exists => ErrorClass::Conflict,
+            Self::Failed(_) => ErrorClass::Internal,
+        }
+    }
 }
 
 impl From<Errno> for LocalError {
@@ -133,6 +147,13 @@ impl Destination {
         Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
     }
 
+    /// Whether so many bytes more can be written, and [`FREE_BYTES`] are left. Whoever tells the size of a file is not
+    /// to be believed more than the disk holds.
+    pub(crate) fn has_room(&self, bytes: u64) -> Result<(), LocalError> {
+        let fits = bytes == 0 || bytes.saturating_add(FREE_BYTES) <= self.free_bytes()?;
+        if fits { Ok(()) } else { Err(LocalError::Full) }
+    }
+
     /// Bytes on the disk of a file's part.
     pub(crate) fn part_bytes(&self, names: &[Name], entry: &Entry) -> Result<u64, LocalError> {
         let (folder, name) = self.place(names)?;
@@ -181,11 +202,14 @@ impl Destination {
         let part = self.part_name(name, entry.id);
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = File::from(rustix::fs::openat(&folder, &part, flags, Mode::RUSR | Mode::WUSR)?);
+        let size = size_of(entry).unwrap_or(0);
+        let metadata = file.metadata()?;
+        self.has_room(size.saturating_sub(metadata.blocks().saturating_mul(512)))?;
         let journal_path = self.journals.join(format!("{}-{}", self.tag, entry.id));
         let mut journal = std::fs::OpenOptions::new();
         let mut journal = journal.read(true).append(true).create(true).open(&journal_path)?;
-        let mut groups = Groups::new(size_of(entry).unwrap_or(0));
-        let there = file.metadata()?.len();
+        let mut groups = Groups::new(size);
+        let there = metadata.len();
         if there > 0 {
             recall(&mut journal, &file, &mut groups, there)?;
         } else {

@@ -7,6 +7,24 @@ use super::status::{TransferId, TransferState};
 use super::table::Refused;
 use crate::error::ErrorClass;
 
+/// Why a transfer, or a file of it, cannot be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Problem {
+    pub(crate) class: ErrorClass,
+    pub(crate) reason: String,
+}
+
+impl Problem {
+    pub(crate) fn new(class: ErrorClass, reason: impl Into<String>) -> Self {
+        Self { class, reason: reason.into() }
+    }
+
+    /// Of a task that panicked.
+    pub(crate) fn task() -> Self {
+        Self::new(ErrorClass::Internal, "a task of the engine failed")
+    }
+}
+
 /// Why a command about transfers failed. What befalls a transfer later is in its status.
 #[derive(Debug, thiserror::Error)]
 pub enum TransferError {

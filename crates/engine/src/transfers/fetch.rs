@@ -16,9 +16,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::destination::{Destination, LocalError};
+use super::error::Problem;
 use super::hashes::{collect, groups, size_of};
 use super::plan::{Plan, Planned, show};
 use super::table::{Amounts, End};
+use crate::error::ErrorClass;
 
 mod large;
 mod small;
@@ -34,7 +36,7 @@ const BATCH_BYTES: u64 = 8 << 20;
 /// How often a file is begun again that changes while it is fetched.
 const ATTEMPTS: usize = 8;
 /// Before something is tried again that its home could not do just now.
-const RETRY: Duration = Duration::from_secs(10);
+pub(crate) const RETRY: Duration = Duration::from_secs(10);
 /// Reasons that are told of files that could not be transferred.
 const NOTES: usize = 8;
 
@@ -42,7 +44,7 @@ const NOTES: usize = 8;
 #[derive(Debug)]
 enum Trouble {
     /// This file alone.
-    File(String),
+    File(Problem),
     /// The whole transfer.
     All(End),
 }
@@ -117,7 +119,7 @@ pub(crate) struct Fetch {
 #[derive(Debug, Default)]
 struct Notes {
     count: usize,
-    first: Vec<String>,
+    first: Vec<Problem>,
 }
 
 impl Fetch {
@@ -131,7 +133,7 @@ impl Fetch {
     }
 
     /// Fetches the files of a plan that are not in their places yet; `problems` were met before.
-    pub(crate) async fn run(&self, plan: &Plan, problems: Vec<String>, due: Vec<Planned>) -> End {
+    pub(crate) async fn run(&self, plan: &Plan, problems: Vec<Problem>, due: Vec<Planned>) -> End {
         plan.notes.iter().cloned().chain(problems).for_each(|note| self.note(note));
         let (small, large): (Vec<_>, Vec<_>) = due.into_iter().partition(is_small);
         // Boxed here, where their lifetimes are known: rustc cannot tell further out that they may be sent.
@@ -153,18 +155,20 @@ impl Fetch {
         let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(first) = notes.first.first() else { return End::Done { note: None } };
         if !plan.is_folder() {
-            return End::Fail { reason: first.clone() };
+            return End::Fail(first.clone());
         }
         let more = notes.count.saturating_sub(notes.first.len());
         let more = if more == 0 { String::new() } else { format!("; and {more} more") };
-        End::Fail { reason: format!("not everything was transferred: {}{more}", notes.first.join("; ")) }
+        let reasons: Vec<&str> = notes.first.iter().map(|problem| problem.reason.as_str()).collect();
+        let reason = format!("not everything was transferred: {}{more}", reasons.join("; "));
+        End::Fail(Problem { reason, ..*first })
     }
 
-    fn note(&self, note: String) {
+    fn note(&self, problem: Problem) {
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         notes.count += 1;
         if notes.first.len() < NOTES {
-            notes.first.push(note);
+            notes.first.push(problem);
         }
     }
 
@@ -172,12 +176,11 @@ impl Fetch {
     fn settle(&self, names: &[Name], trouble: Trouble) -> Result<(), End> {
         match trouble {
             Trouble::All(end) => Err(end),
-            Trouble::File(why) if names.is_empty() => {
-                self.note(why);
-                Ok(())
-            }
-            Trouble::File(why) => {
-                self.note(format!("{}: {why}", show(names)));
+            Trouble::File(mut problem) => {
+                if !names.is_empty() {
+                    problem.reason = format!("{}: {}", show(names), problem.reason);
+                }
+                self.note(problem);
                 Ok(())
             }
         }
@@ -233,7 +236,7 @@ impl Fetch {
         let done = self.writes.spawn_blocking(move || work(&destination)).await;
         match done {
             Ok(done) => done.map_err(local_trouble),
-            Err(_) => Err(Trouble::All(End::Fail { reason: "a task of the engine failed".to_owned() })),
+            Err(_) => Err(Trouble::All(End::Fail(Problem::task()))),
         }
     }
 }
@@ -264,15 +267,14 @@ pub(crate) fn wait(reason: &str, retry: Duration) -> End {
 }
 
 fn broken() -> End {
-    End::Fail { reason: "the contact broke the protocol".to_owned() }
+    End::Fail(Problem::new(ErrorClass::Internal, "the contact broke the protocol"))
 }
 
 /// What a refusal of the contact means for a transfer; `None` if it concerns one file alone.
 pub(crate) fn peer_end(error: &PeerError) -> Option<End> {
     match error {
-        PeerError::Offline => {
-            Some(End::Wait { reason: "the contact is not connected".to_owned(), retry: None })
-        }
+        // Once it is found to be away, the transfer waits for it. Until then there is a pause, not a race.
+        PeerError::Offline => Some(wait("the contact is not connected", Duration::from_secs(1))),
         PeerError::TimedOut => Some(wait("the contact does not answer", Duration::from_secs(2))),
         PeerError::Failed(ReadFailure::Unavailable) => {
             Some(wait("what is transferred is not available at its home now", RETRY))
@@ -291,40 +293,44 @@ pub(crate) fn peer_end(error: &PeerError) -> Option<End> {
 }
 
 /// Why one file cannot be had.
-fn file_reason(failure: ReadFailure) -> &'static str {
-    match failure {
-        ReadFailure::NotFound => "it is gone at its home",
-        ReadFailure::Denied => "its home may not read it",
-        ReadFailure::Changed => "it keeps changing at its home",
-        ReadFailure::Internal => "its home failed to read it",
-        ReadFailure::Unavailable => "it is not available at its home",
-        ReadFailure::Busy => "its home has too much to do",
-    }
+fn file_problem(failure: ReadFailure) -> Problem {
+    let (class, reason) = match failure {
+        ReadFailure::NotFound => (ErrorClass::NotFound, "it is gone at its home"),
+        ReadFailure::Denied => (ErrorClass::Refused, "its home may not read it"),
+        ReadFailure::Changed => (ErrorClass::Conflict, "it keeps changing at its home"),
+        ReadFailure::Internal => (ErrorClass::Internal, "its home failed to read it"),
+        ReadFailure::Unavailable => (ErrorClass::NotFound, "it is not available at its home"),
+        ReadFailure::Busy => (ErrorClass::Refused, "its home has too much to do"),
+    };
+    Problem::new(class, reason)
 }
 
 fn failure_trouble(failure: ReadFailure) -> Trouble {
     peer_trouble(PeerError::Failed(failure))
 }
 
-pub(crate) fn file_trouble_reason(error: &PeerError) -> String {
+pub(crate) fn peer_problem(error: &PeerError) -> Problem {
     match error {
-        PeerError::Failed(failure) => file_reason(*failure).to_owned(),
-        PeerError::Offline | PeerError::TimedOut | PeerError::Crowded | PeerError::Protocol(_) => {
-            error.to_string()
-        }
+        PeerError::Failed(failure) => file_problem(*failure),
+        PeerError::Offline => Problem::new(ErrorClass::NotConnected, error.to_string()),
+        PeerError::TimedOut => Problem::new(ErrorClass::TimedOut, error.to_string()),
+        PeerError::Crowded => Problem::new(ErrorClass::Refused, error.to_string()),
+        PeerError::Protocol(_) => Problem::new(ErrorClass::Internal, error.to_string()),
     }
 }
 
 fn peer_trouble(error: PeerError) -> Trouble {
     match peer_end(&error) {
         Some(end) => Trouble::All(end),
-        None => Trouble::File(file_trouble_reason(&error)),
+        None => Trouble::File(peer_problem(&error)),
     }
 }
 
 fn local_trouble(error: LocalError) -> Trouble {
     match error {
-        LocalError::Exists | LocalError::Name => Trouble::File(error.to_string()),
+        LocalError::Exists | LocalError::Name | LocalError::NoLink => {
+            Trouble::File(Problem::new(error.class(), error.to_string()))
+        }
         LocalError::Full | LocalError::Denied | LocalError::Gone | LocalError::Failed(_) => {
             Trouble::All(local_end(&error))
         }
@@ -340,6 +346,7 @@ pub(crate) fn local_end(error: &LocalError) -> End {
         | LocalError::Gone
         | LocalError::Exists
         | LocalError::Name
-        | LocalError::Failed(_) => End::Fail { reason },
+        | LocalError::NoLink
+        | LocalError::Failed(_) => End::Fail(Problem::new(error.class(), reason)),
     }
 }

@@ -25,6 +25,7 @@ use rustix::io::Errno;
 
 use super::MOST_ENTRIES;
 use super::beneath;
+use crate::error::ErrorClass;
 
 /// A change time younger than this may stay the same through another change: one tick of the kernel's coarse clock
 /// at 100 Hz, its slowest, and some more.
@@ -70,6 +71,17 @@ pub(crate) enum PushError {
     Io(#[from] io::Error),
     #[error("it has more than {MOST_ENTRIES} files and folders")]
     TooMany,
+}
+
+impl PushError {
+    pub(crate) fn class(&self) -> ErrorClass {
+        match self {
+            Self::Io(error) if error.kind() == io::ErrorKind::NotFound => ErrorClass::NotFound,
+            Self::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => ErrorClass::Refused,
+            Self::Io(_) => ErrorClass::Internal,
+            Self::TooMany => ErrorClass::Refused,
+        }
+    }
 }
 
 impl From<Errno> for PushError {

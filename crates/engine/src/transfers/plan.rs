@@ -9,7 +9,9 @@ use futures_util::StreamExt;
 use futures_util::stream;
 
 use super::MOST_ENTRIES;
+use super::error::Problem;
 use super::hashes::size_of;
+use crate::error::ErrorClass;
 
 /// Folders that are listed at once.
 const LISTS_AT_ONCE: usize = 16;
@@ -21,7 +23,7 @@ pub(crate) struct Plan {
     pub(crate) files: Vec<Planned>,
     pub(crate) links: Vec<Planned>,
     /// What cannot be made, and why.
-    pub(crate) notes: Vec<String>,
+    pub(crate) notes: Vec<Problem>,
     seen: HashSet<EntryId>,
 }
 
@@ -54,7 +56,7 @@ impl Plan {
         match root.kind {
             EntryKind::Folder => plan.folders.push(Folder { parent: None, entry: root, depth: 0 }),
             EntryKind::File { .. } => plan.files.push(Planned { folder: None, entry: root }),
-            EntryKind::Symlink { .. } => plan.notes.push(format!("{} is a link", root.name)),
+            EntryKind::Symlink { .. } => plan.refuse(format!("{} is a link", root.name)),
         }
         plan
     }
@@ -74,12 +76,12 @@ impl Plan {
                 match list {
                     Ok(entries) => plan.add(folder, entries)?,
                     Err(PeerError::Failed(ReadFailure::Denied)) => {
-                        plan.note(folder, "its home may not read it")
+                        plan.note(folder, ErrorClass::Refused, "its home may not read it")
                     }
                     Err(PeerError::Failed(ReadFailure::NotFound))
                         if plan.folders[folder].parent.is_some() =>
                     {
-                        plan.note(folder, "it is gone at its home");
+                        plan.note(folder, ErrorClass::NotFound, "it is gone at its home");
                     }
                     Err(error) => return Err(PlanError::Peer(error)),
                 }
@@ -102,12 +104,12 @@ impl Plan {
             }
             let name = entry.name.clone();
             if names.insert(name.clone(), ()).is_some() {
-                self.notes.push(format!("{}: two things are called so", self.shown(folder, &name)));
+                self.refuse(format!("{}: two things are called so", self.shown(folder, &name)));
                 continue;
             }
             match &entry.kind {
                 EntryKind::Folder if depth + 1 >= limits::DEPTH => {
-                    self.notes.push(format!("{}: too deep", self.shown(folder, &name)));
+                    self.refuse(format!("{}: too deep", self.shown(folder, &name)));
                 }
                 EntryKind::Folder => {
                     self.folders.push(Folder { parent: Some(folder), entry, depth: depth + 1 });
@@ -117,7 +119,7 @@ impl Plan {
                     self.links.push(Planned { folder: Some(folder), entry });
                 }
                 EntryKind::Symlink { .. } => {
-                    self.notes.push(format!("{}: a link that leads elsewhere", self.shown(folder, &name)));
+                    self.refuse(format!("{}: a link that leads elsewhere", self.shown(folder, &name)));
                 }
             }
         }
@@ -162,9 +164,13 @@ impl Plan {
         names
     }
 
-    fn note(&mut self, folder: usize, why: &str) {
+    fn note(&mut self, folder: usize, class: ErrorClass, why: &str) {
         let shown = show(&self.names(folder));
-        self.notes.push(format!("{shown}: {why}"));
+        self.notes.push(Problem::new(class, format!("{shown}: {why}")));
+    }
+
+    fn refuse(&mut self, reason: String) {
+        self.notes.push(Problem::new(ErrorClass::Refused, reason));
     }
 
     fn shown(&self, folder: usize, name: &Name) -> String {
@@ -229,7 +235,7 @@ mod tests {
         assert_eq!(folders, ["", "sub"]);
         assert_eq!(plan.bytes(), 10);
         assert_eq!(
-            plan.notes,
+            plan.notes.iter().map(|problem| problem.reason.as_str()).collect::<Vec<_>>(),
             [
                 "a: two things are called so",
                 "outside: a link that leads elsewhere",

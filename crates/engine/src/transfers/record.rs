@@ -10,6 +10,7 @@ use farhold_wire::{ContactId, Name, TransferKey};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::status::{Direction, TransferId, TransferState};
+use crate::error::ErrorClass;
 use crate::files;
 
 const FORMAT: u32 = 1;
@@ -73,6 +74,9 @@ pub(crate) struct Record {
     pub(crate) job: Job,
     pub(crate) state: TransferState,
     pub(crate) reason: Option<String>,
+    /// Of one that failed here.
+    #[serde(default)]
+    pub(crate) class: Option<ErrorClass>,
     /// The other side paused it.
     #[serde(default)]
     pub(crate) paused_there: bool,
@@ -217,6 +221,7 @@ mod tests {
             job: Job::Receive { folder: Hex(b"/in".to_vec()), name: None },
             state: TransferState::Paused,
             reason: Some("why".to_owned()),
+            class: Some(ErrorClass::NotFound),
             paused_there: true,
             unclean: false,
             files_done: 1,

@@ -10,13 +10,15 @@ use farhold_wire::{Entry, EntryKind, Name, Offer, OfferAnswer, ReadFailure};
 use tokio_util::task::TaskTracker;
 
 use super::destination::{Destination, Existing, LocalError};
-use super::fetch::{Fetch, Progress, file_trouble_reason, local_end, peer_end};
+use super::error::Problem;
+use super::fetch::{Fetch, Progress, RETRY, local_end, peer_end, peer_problem, wait};
 use super::hashes::size_of;
 use super::offers::Push;
 use super::plan::{Plan, PlanError, Planned};
 use super::record::{Hex, Job, Record};
 use super::table::{Amounts, End};
-use super::{FREE_BYTES, Transfers};
+use super::{FREE_BYTES, RECEIVED_BYTES, Transfers};
+use crate::error::ErrorClass;
 
 /// Names tried for what is received, `NAME (2)` and so on.
 const NAMES: u32 = 1000;
@@ -59,8 +61,10 @@ impl Worker {
                 let (path, key, tag) = (path.path(), record.key(), record.tag);
                 let name = record.name.name().ok_or_else(damaged)?;
                 let opened = tokio::task::spawn_blocking(move || Push::open(&path, &name, key, tag)).await;
-                let opened = opened.map_err(|_| End::Stopped)?;
-                let push = Arc::new(opened.map_err(|error| End::Fail { reason: error.to_string() })?);
+                let opened = opened.map_err(|_| End::Fail(Problem::task()))?;
+                let push = Arc::new(
+                    opened.map_err(|error| End::Fail(Problem::new(error.class(), error.to_string())))?,
+                );
                 offers.insert(record.contact(), record.key(), Arc::clone(&push));
                 push
             }
@@ -69,7 +73,7 @@ impl Worker {
         let offer =
             Offer { key: record.key(), root: push.root.clone(), files: push.files, bytes: push.bytes };
         let answer = self.peer.offer(offer).await.map_err(|error| self.peer_end(&error))?;
-        let fail = |reason: &str| End::Fail { reason: reason.to_owned() };
+        let fail = |reason: &str| End::Fail(Problem::new(ErrorClass::Refused, reason));
         Ok(match answer {
             OfferAnswer::Accepted => End::Offered,
             OfferAnswer::NotWanted => fail("the contact does not accept pushes"),
@@ -114,15 +118,22 @@ impl Worker {
         {
             return Ok(entry);
         }
-        Err(End::Fail { reason: format!("there is no {name} at its home") })
+        Err(End::Fail(Problem::new(ErrorClass::NotFound, format!("there is no {name} at its home"))))
     }
 
     async fn fetch_root(&self, root: Entry) -> Result<End, End> {
         let listed = Plan::list(root, &self.peer).await;
         let plan = listed.map_err(|error| match error {
-            PlanError::TooMany => End::Fail { reason: "it has too many files and folders".to_owned() },
+            PlanError::TooMany => {
+                End::Fail(Problem::new(ErrorClass::Refused, "it has too many files and folders"))
+            }
             PlanError::Peer(error) => self.peer_end(&error),
         })?;
+        let received = matches!(self.record.job, Job::Receive { .. });
+        if received && plan.bytes() > RECEIVED_BYTES {
+            let reason = "it is larger than the contact may push";
+            return Err(End::Fail(Problem::new(ErrorClass::Refused, reason)));
+        }
         let plan = Arc::new(plan);
         self.progress.expect(plan.files.len() as u64, plan.bytes());
         let destination = Arc::new(self.begin(&plan).await?);
@@ -130,7 +141,7 @@ impl Worker {
             let (destination, plan) = (Arc::clone(&destination), Arc::clone(&plan));
             self.blocking(move || prepare(&destination, &plan)).await?
         };
-        let missing: u64 = due.iter().filter_map(|file| size_of(&file.entry)).sum();
+        let missing = due.iter().filter_map(|file| size_of(&file.entry)).fold(0, u64::saturating_add);
         self.progress.already(plan.files.len() as u64 - due.len() as u64, plan.bytes() - missing);
         let fetch = Fetch::new(
             self.peer.clone(),
@@ -219,14 +230,12 @@ impl Worker {
 
     fn peer_end(&self, error: &PeerError) -> End {
         peer_end(error).unwrap_or_else(|| {
-            let reason = file_trouble_reason(error);
+            let problem = peer_problem(error);
             let gone = matches!(error, PeerError::Failed(ReadFailure::NotFound));
             match self.record.job {
                 // Its sender offers it again, or says that it is no more.
-                Job::Receive { .. } if gone => End::Wait { reason, retry: None },
-                Job::Receive { .. } | Job::Pull { .. } | Job::Push { .. } | Job::Serve => {
-                    End::Fail { reason }
-                }
+                Job::Receive { .. } if gone => wait(&problem.reason, RETRY),
+                Job::Receive { .. } | Job::Pull { .. } | Job::Push { .. } | Job::Serve => End::Fail(problem),
             }
         })
     }
@@ -237,7 +246,7 @@ impl Worker {
     ) -> Result<T, End> {
         match self.writes.spawn_blocking(work).await {
             Ok(done) => done.map_err(|error| local_end(&error)),
-            Err(_) => Err(End::Fail { reason: "a task of the engine failed".to_owned() }),
+            Err(_) => Err(End::Fail(Problem::task())),
         }
     }
 }
@@ -261,13 +270,13 @@ pub(crate) fn clean(record: &Record, journals: PathBuf) {
 }
 
 /// Makes folders and links, and finds out which files are not in their places yet. What cannot be made is told.
-fn prepare(destination: &Destination, plan: &Plan) -> Result<(Vec<Planned>, Vec<String>), LocalError> {
+fn prepare(destination: &Destination, plan: &Plan) -> Result<(Vec<Planned>, Vec<Problem>), LocalError> {
     let mut problems = Vec::new();
     let mut note = |names: &[Name], error: LocalError| {
-        if names.is_empty() || !matches!(error, LocalError::Exists | LocalError::Name) {
+        if names.is_empty() || !matches!(error, LocalError::Exists | LocalError::Name | LocalError::NoLink) {
             return Err(error);
         }
-        problems.push(format!("{}: {error}", super::plan::show(names)));
+        problems.push(Problem::new(error.class(), format!("{}: {error}", super::plan::show(names))));
         Ok(())
     };
     let mut broken: std::collections::HashSet<Vec<Name>> = std::collections::HashSet::new();
@@ -287,7 +296,8 @@ fn prepare(destination: &Destination, plan: &Plan) -> Result<(Vec<Planned>, Vec<
         if let (EntryKind::Symlink { target: Some(target) }, false) = (&link.entry.kind, lost(&names))
             && let Err(error) = destination.make_link(&names, target)
         {
-            note(&names, error)?;
+            // Some file systems have no links.
+            note(&names, if matches!(error, LocalError::Denied) { LocalError::NoLink } else { error })?;
         }
     }
     let mut due = Vec::new();
@@ -311,7 +321,8 @@ fn finish(destination: &Destination, plan: &Plan) -> Result<(), LocalError> {
     for (names, entry) in plan.folders().rev() {
         destination.finish_folder(&names, entry)?;
     }
-    if plan.is_folder() { destination.sync() } else { Ok(()) }
+    // Before it counts as done its names must be on the disk, too.
+    destination.sync()
 }
 
 /// `NAME`, or `NAME (2)` and so on if that is taken; before a file's extension.
@@ -352,7 +363,7 @@ fn amount(bytes: u64) -> String {
 
 /// The list of transfers was changed by somebody else.
 fn damaged() -> End {
-    End::Fail { reason: "its record is damaged".to_owned() }
+    End::Fail(Problem::new(ErrorClass::Internal, "its record is damaged"))
 }
 
 #[cfg(test)]

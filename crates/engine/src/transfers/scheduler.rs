@@ -8,12 +8,13 @@ use std::time::Duration;
 use farhold_net::{ContactState, Net, SessionState};
 use farhold_wire::{ContactId, Report, Standing};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinSet;
+use tokio::task::{self, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::Transfers;
+use super::error::Problem;
 use super::fetch::Progress;
 use super::record::{Record, to_hex};
 use super::run::Worker;
@@ -37,7 +38,9 @@ pub(crate) struct Scheduler {
     net: Net,
     orders: mpsc::Sender<Order>,
     journals: PathBuf,
-    workers: JoinSet<(TransferId, End)>,
+    workers: JoinSet<End>,
+    /// What each of them works on.
+    works: HashMap<task::Id, TransferId>,
     /// Of those that can be stopped.
     stops: HashMap<TransferId, CancellationToken>,
     progress: HashMap<TransferId, Arc<Progress>>,
@@ -62,6 +65,7 @@ impl Scheduler {
             orders,
             journals,
             workers: JoinSet::new(),
+            works: HashMap::new(),
             stops: HashMap::new(),
             progress: HashMap::new(),
             connected: HashSet::new(),
@@ -85,7 +89,7 @@ impl Scheduler {
             let until = due.map_or(pause, |due| due.min(pause));
             tokio::select! {
                 () = cancel.cancelled() => break,
-                Some(ended) = self.workers.join_next() => self.ended(ended),
+                Some(ended) = self.workers.join_next_with_id() => self.ended(ended),
                 Some(Ok((id, standing))) = self.tells.join_next() => {
                     if standing == Standing::Ended {
                         self.transfers.table().withdrawn(id);
@@ -96,7 +100,7 @@ impl Scheduler {
             }
         }
         // Their tokens hang off the one that was cancelled.
-        while let Some(ended) = self.workers.join_next().await {
+        while let Some(ended) = self.workers.join_next_with_id().await {
             self.ended(ended);
         }
         self.transfers.save_quietly().await;
@@ -150,10 +154,11 @@ impl Scheduler {
             let id = record.id;
             if work == Work::Clean {
                 let journals = self.journals.clone();
-                self.workers.spawn_blocking(move || {
+                let task = self.workers.spawn_blocking(move || {
                     super::run::clean(&record, journals);
-                    (id, End::Cleaned)
+                    End::Cleaned
                 });
+                self.works.insert(task.id(), id);
                 continue;
             }
             let Some(worker) = self.worker(record).await else {
@@ -166,7 +171,7 @@ impl Scheduler {
             if matches!(work, Work::Fetch(_)) {
                 self.progress.insert(id, Arc::clone(&worker.progress));
             }
-            self.workers.spawn(async move {
+            let task = self.workers.spawn(async move {
                 let end = {
                     let work = async {
                         match work {
@@ -180,8 +185,9 @@ impl Scheduler {
                 // Whoever works on it next must not meet a late write.
                 worker.writes.close();
                 worker.writes.wait().await;
-                (id, end)
+                end
             });
+            self.works.insert(task.id(), id);
         }
     }
 
@@ -204,14 +210,12 @@ impl Scheduler {
         })
     }
 
-    fn ended(&mut self, ended: Result<(TransferId, End), tokio::task::JoinError>) {
-        let (id, end) = match ended {
-            Ok(ended) => ended,
-            Err(error) => {
-                tracing::error!("a task that worked on a transfer failed: {error}");
-                return;
-            }
-        };
+    fn ended(&mut self, ended: Result<(task::Id, End), task::JoinError>) {
+        let (task, end) = ended.unwrap_or_else(|error| {
+            tracing::error!("a task that worked on a transfer failed: {error}");
+            (error.id(), End::Fail(Problem::task()))
+        });
+        let Some(id) = self.works.remove(&task) else { return };
         let now = Instant::now();
         let mut table = self.transfers.table();
         if let Some(progress) = self.progress.remove(&id) {

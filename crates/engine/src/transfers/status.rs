@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::ErrorClass;
 use crate::status::lossy_option;
 
 /// Number of a transfer at one engine: counts up from 1, never reused.
@@ -92,6 +93,8 @@ pub struct TransferStatus {
     pub state: TransferState,
     /// Why it waits, is paused or failed; of a finished one, what could not be transferred.
     pub reason: Option<String>,
+    /// Of one that failed here: which kind of failure that was.
+    pub class: Option<ErrorClass>,
     /// Files in their place.
     pub files_done: u64,
     /// Files in all, as far as known.

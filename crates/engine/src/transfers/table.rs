@@ -7,6 +7,7 @@ use std::time::Duration;
 use farhold_wire::{ContactId, Entry, Name, TransferKey};
 use tokio::time::Instant;
 
+use super::error::Problem;
 use super::progress::Rate;
 use super::record::{Job, List, Record};
 use super::status::{Direction, TransferId, TransferState, TransferStatus};
@@ -75,7 +76,7 @@ pub(crate) enum End {
     /// It goes on when the user wants it to.
     Pause { reason: String },
     /// It cannot be done as things are.
-    Fail { reason: String },
+    Fail(Problem),
     /// The other side gave it up.
     Cancel { reason: String },
     /// It was told to stop.
@@ -156,6 +157,7 @@ impl Table {
             job,
             state: TransferState::Queued,
             reason: None,
+            class: None,
             paused_there: false,
             unclean: false,
             files_done: 0,
@@ -378,7 +380,10 @@ impl Table {
                 item.retry_at = retry.map(|retry| now + retry);
             }
             End::Pause { reason } => item.set(TransferState::Paused, Some(reason)),
-            End::Fail { reason } => item.set(TransferState::Failed, Some(reason)),
+            End::Fail(Problem { class, reason }) => {
+                item.set(TransferState::Failed, Some(reason));
+                item.record.class = Some(class);
+            }
             End::Cancel { reason } => item.give_up(Some(reason)),
         }
         self.trim();
@@ -422,6 +427,7 @@ impl Item {
         self.tell |= self.record.state != state || self.record.reason != reason;
         self.record.state = state;
         self.record.reason = reason;
+        self.record.class = None;
         self.record.paused_there = false;
         self.retry_at = None;
     }
@@ -463,6 +469,7 @@ impl Item {
             name: record.name.lossy(),
             state: record.state,
             reason: record.reason.clone(),
+            class: record.class,
             files_done: record.files_done,
             files: record.files,
             bytes_done: record.bytes_done,

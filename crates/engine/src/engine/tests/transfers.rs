@@ -149,6 +149,7 @@ async fn a_tree_is_pulled_whole() {
     let missing = pair.anna.pull(&drive_path("ben/nothing there"), Some(target.join("x"))).await.unwrap();
     let missing = done(&pair.anna, missing).await;
     assert_eq!(missing.state, TransferState::Failed);
+    assert_eq!(missing.class, Some(ErrorClass::NotFound));
     assert!(missing.reason.unwrap().contains("there is no nothing there"));
     pair.end().await;
 }
@@ -161,6 +162,7 @@ async fn a_tree_is_pushed_whole_and_only_where_it_is_accepted() {
     let refused = pair.ben.push(source.clone(), "anna").await.unwrap();
     let refused = done(&pair.ben, refused).await;
     assert_eq!(refused.state, TransferState::Failed);
+    assert_eq!(refused.class, Some(ErrorClass::Refused));
     assert!(refused.reason.unwrap().contains("does not accept"));
 
     let incoming = pair.folder("incoming");

@@ -207,3 +207,12 @@ fn what_the_disk_refuses_is_told_by_its_cause() {
     assert!(matches!(LocalError::from(Errno::NAMETOOLONG), LocalError::Name));
     assert!(matches!(LocalError::from(Errno::IO), LocalError::Failed(_)));
 }
+
+#[test]
+fn a_size_that_no_disk_holds_is_refused_before_anything_is_made_of_it() {
+    let place = Place::new();
+    let mut entry = entry(0);
+    entry.kind = EntryKind::File { size: farhold_wire::limits::FILE_BYTES };
+    let refused = place.open("file").part(&[], &entry).map(|(_, groups)| groups.size());
+    assert!(matches!(refused, Err(LocalError::Full)), "{refused:?}");
+}

@@ -8,8 +8,10 @@ use farhold_wire::{Entry, GroupHash, ReadFailure};
 use futures_util::StreamExt;
 use futures_util::stream;
 
-use super::{AHEAD, ATTEMPTS, Fetch, Trouble, failure_trouble, file_reason, local_trouble, peer_trouble};
+use super::{AHEAD, ATTEMPTS, Fetch, Trouble, failure_trouble, file_problem, local_trouble, peer_trouble};
+use crate::error::ErrorClass;
 use crate::transfers::destination::Part;
+use crate::transfers::error::Problem;
 use crate::transfers::groups::Groups;
 use crate::transfers::hashes::size_of;
 use crate::transfers::plan::{Plan, Planned};
@@ -75,7 +77,7 @@ impl Fetch {
                 return self.blocking(move |_| part.finish(&entry)).await;
             }
         }
-        Err(Trouble::File(file_reason(ReadFailure::Changed).to_owned()))
+        Err(Trouble::File(file_problem(ReadFailure::Changed)))
     }
 
     /// Asks for every group that is missing. Answers the newer version if there is one; then not all have come.
@@ -143,8 +145,11 @@ impl Fetch {
     /// Goes over to another version. What of it is there already shows when hashes are compared.
     async fn adapt(&self, part: &Arc<Part>, groups: &mut Groups, newer: &Entry) -> Result<(), Trouble> {
         let Some(size) = size_of(newer) else {
-            return Err(Trouble::File("it is no file any more at its home".to_owned()));
+            let reason = "it is no file any more at its home";
+            return Err(Trouble::File(Problem::new(ErrorClass::Conflict, reason)));
         };
+        let more = size.saturating_sub(groups.size());
+        self.blocking(move |destination| destination.has_room(more)).await?;
         let (before, there) = (groups.size(), groups.bytes());
         groups.resize(size);
         self.progress.resize(before, size);

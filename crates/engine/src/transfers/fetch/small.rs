@@ -6,7 +6,7 @@ use farhold_wire::{Entry, ReadFailure};
 use futures_util::StreamExt;
 use futures_util::stream;
 
-use super::{ATTEMPTS, Fetch, Trouble, failure_trouble, file_reason, local_trouble, peer_trouble};
+use super::{ATTEMPTS, Fetch, Trouble, failure_trouble, file_problem, local_trouble, peer_trouble};
 use crate::transfers::hashes::{group_length, hash, size_of};
 use crate::transfers::plan::{Plan, Planned};
 use crate::transfers::table::End;
@@ -32,7 +32,7 @@ impl Fetch {
             batch = self.attempt(plan, batch).await?;
         }
         for file in batch {
-            let why = Trouble::File(file_reason(ReadFailure::Changed).to_owned());
+            let why = Trouble::File(file_problem(ReadFailure::Changed));
             self.settle(&plan.path(&file), why)?;
         }
         Ok(())
@@ -49,7 +49,7 @@ impl Fetch {
         let hashes = match hashes {
             Ok(hashes) => hashes,
             Err(Trouble::All(end)) => return Err(end),
-            Err(Trouble::File(reason)) => return Err(End::Fail { reason }),
+            Err(Trouble::File(problem)) => return Err(End::Fail(problem)),
         };
         let (mut again, mut whole) = (Vec::new(), Vec::new());
         for ((mut file, came), hashes) in batch.into_iter().zip(came).zip(hashes) {

@@ -70,6 +70,8 @@ impl Table {
                 item.sender_reported(&report);
                 Standing::Open
             }
+            // Reports may overtake each other: what is over does not begin again.
+            Direction::Serve if item.record.state.is_over() => Standing::Open,
             Direction::Serve => {
                 item.show(report, now);
                 Standing::Open

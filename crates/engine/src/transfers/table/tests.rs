@@ -132,7 +132,7 @@ fn what_the_user_wants_holds_whatever_a_task_says_later() {
     table.ended(id, End::Stopped, now);
     assert_eq!(begin(&mut table), [1]);
     table.pause(id).unwrap();
-    table.ended(id, End::Fail { reason: "late".to_owned() }, now);
+    table.ended(id, End::Fail(Problem::task()), now);
     assert_eq!(state(&table, id), TransferState::Paused);
     table.connection(BEN, true);
     table.due(now + Duration::from_secs(1000));
@@ -322,4 +322,12 @@ fn a_contact_that_is_no_more_takes_its_transfers_with_it() {
         (TransferState::Cancelled, TransferState::Queued)
     );
     assert!(table.take_reports(true).iter().all(|(id, _, _)| *id == stays));
+}
+
+#[test]
+fn a_pull_that_is_done_is_not_shown_as_running_by_a_report_that_comes_late() {
+    let mut table = empty();
+    table.reported(BEN, report(1, false, Told::Done), Instant::now());
+    table.reported(BEN, report(1, false, Told::Running), Instant::now());
+    assert_eq!(state(&table, TransferId(1)), TransferState::Done);
 }
