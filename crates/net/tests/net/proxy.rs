@@ -1,6 +1,7 @@
 //! A stretch of network that can go silent or break.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -122,12 +123,12 @@ async fn serve_udp(socket: UdpSocket, target: SocketAddr, weather: watch::Receiv
         if *weather.borrow() != Weather::Fine {
             continue;
         }
-        if !callers.contains_key(&caller) {
+        if let Entry::Vacant(place) = callers.entry(caller) {
             let out = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
             out.connect(target).await.unwrap();
             let back =
                 tokio::spawn(pass_back(Arc::clone(&out), Arc::clone(&socket), caller, weather.clone()));
-            callers.insert(caller, (out, AbortOnDropHandle::new(back)));
+            place.insert((out, AbortOnDropHandle::new(back)));
         }
         let _ = callers[&caller].0.send(&buffer[..length]).await;
     }
