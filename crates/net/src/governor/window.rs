@@ -343,7 +343,9 @@ impl Window {
                 cruise.mean.fade();
             }
             cruise.mean.add(measured);
-            self.noise += ((measured.rate() / cruise.mean.rate() - 1.0).abs() - self.noise) / 8.0;
+            // Requests that were given up may end rounds in which nothing arrived.
+            let mean = cruise.mean.rate().max(1.0);
+            self.noise += ((measured.rate() / mean - 1.0).abs() - self.noise) / 8.0;
         }
         self.phase = Phase::Cruise(cruise);
         let rate = cruise.mean.rate();

@@ -35,7 +35,13 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Packets that one acknowledgement may wait for, up to 25 ms: every second one, as usual, would be 1.4 % of the other
 /// direction and a good part of the receiver's work.
 const ACKNOWLEDGED_AT_ONCE: u32 = 10;
-/// A session is given up sooner, by what it hears itself.
+/// What somebody begins here and nobody has looked at yet: no more than these, and bytes of each and of all. Where nobody
+/// looks any more, as on a way through the relay that has its connection, it stays until the socket goes.
+const BEGUN: usize = 1024;
+const BEGUN_BYTES: u64 = 16 << 10;
+const ALL_BEGUN_BYTES: u64 = 1 << 20;
+/// A session is given up sooner, by what it hears itself. A connection whose very first packet closes it ends only with
+/// this.
 const IDLE: Duration = Duration::from_secs(45);
 
 /// Why QUIC cannot be set up here.
@@ -69,7 +75,13 @@ impl Configs {
         let mut server = ServerConfig::with_crypto(Arc::new(server_tls(provider)?));
         let mut tokens = ValidationTokenConfig::default();
         tokens.sent(0);
-        server.transport_config(Arc::new(transport(1)?)).validation_token_config(tokens).migration(true);
+        server
+            .transport_config(Arc::new(transport(1)?))
+            .validation_token_config(tokens)
+            .migration(true)
+            .max_incoming(BEGUN)
+            .incoming_buffer_size(BEGUN_BYTES)
+            .incoming_buffer_size_total(ALL_BEGUN_BYTES);
         Ok(Self { client, server })
     }
 }

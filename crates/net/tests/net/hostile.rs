@@ -65,7 +65,7 @@ async fn an_opening_is_good_once() {
     assert!(timeout(Duration::from_millis(500), first.read(&mut byte)).await.is_err(), "it stays open");
     let begun = Instant::now();
     assert_eq!(answer(to, opening.as_bytes()).await, []);
-    assert!(begun.elapsed() < Duration::from_secs(2), "closed at once");
+    assert!(begun.elapsed() < Duration::from_secs(4), "closed at once, not after the time of a handshake");
     // A message that is too long, and one that is no message.
     for message in [&[0xff, 0xff][..], &[0, 16, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]] {
         let opening = Opening::new(&of_b, LegKind::Direct, now).unwrap();
@@ -88,7 +88,8 @@ async fn silent_connections_do_not_keep_a_contact_out() {
     let start = Instant::now();
     a.net.connect(b.id()).unwrap();
     a.until(&b, "direct", |state| connection(state).is_some_and(|c| c.path == farhold_net::Path::Lan)).await;
-    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    // Silent ones have 5 s.
+    assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
 }
 
 /// How a home lies.
