@@ -353,6 +353,12 @@ impl Index {
 
     /// One block of each segment within `scope`, without pinned contents.
     pub(crate) fn within(&self, scope: Scope) -> Vec<BlockId> {
+        if let Scope::Entry(contact, entry) = scope {
+            // Directly: a folder is dropped entry by entry.
+            let numbers = self.versions.get(&(contact, entry)).into_iter().flatten();
+            let contents = numbers.filter_map(|number| self.contents.get(number));
+            return contents.flat_map(|content| self.segments(content)).collect();
+        }
         let contents = self.contents.values().filter(|content| scope.holds(&content.key));
         contents.flat_map(|content| self.segments(content)).collect()
     }

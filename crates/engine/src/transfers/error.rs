@@ -25,6 +25,46 @@ impl Problem {
     }
 }
 
+/// Problems whose reasons are kept: a home can name many, and long ones.
+const TOLD: usize = 8;
+
+/// What could not be transferred: how much, and why of the first.
+#[derive(Debug, Default)]
+pub(crate) struct Problems {
+    count: usize,
+    first: Vec<Problem>,
+}
+
+impl Problems {
+    /// Adds one, which is made only if it is kept.
+    pub(crate) fn add(&mut self, problem: impl FnOnce() -> Problem) {
+        self.count += 1;
+        if self.first.len() < TOLD {
+            self.first.push(problem());
+        }
+    }
+
+    pub(crate) fn append(&mut self, more: Self) {
+        self.count += more.count;
+        let room = TOLD - self.first.len();
+        self.first.extend(more.first.into_iter().take(room));
+    }
+
+    pub(crate) fn first(&self) -> Option<&Problem> {
+        self.first.first()
+    }
+
+    /// The reasons in one line.
+    pub(crate) fn reasons(&self) -> String {
+        let reasons: Vec<&str> = self.first.iter().map(|problem| problem.reason.as_str()).collect();
+        let more = match self.count - self.first.len() {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        format!("{}{more}", reasons.join("; "))
+    }
+}
+
 /// Why a command about transfers failed. What befalls a transfer later is in its status.
 #[derive(Debug, thiserror::Error)]
 pub enum TransferError {

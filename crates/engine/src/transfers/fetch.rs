@@ -3,7 +3,7 @@
 //! before it gets its name.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use farhold_net::{Peer, PeerError, Priority};
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::destination::{Destination, LocalError};
-use super::error::Problem;
+use super::error::{Problem, Problems};
 use super::hashes::{collect, groups, size_of};
 use super::plan::{Plan, Planned, show};
 use super::table::{Amounts, End};
@@ -37,8 +37,6 @@ const BATCH_BYTES: u64 = 8 << 20;
 const ATTEMPTS: usize = 8;
 /// Before something is tried again that its home could not do just now.
 pub(crate) const RETRY: Duration = Duration::from_secs(10);
-/// Reasons that are told of files that could not be transferred.
-const NOTES: usize = 8;
 
 /// Why something was not fetched.
 #[derive(Debug)]
@@ -113,13 +111,7 @@ pub(crate) struct Fetch {
     /// Everything that writes: it must have ended before the same place is written again.
     pub(crate) writes: TaskTracker,
     permits: Semaphore,
-    notes: Mutex<Notes>,
-}
-
-#[derive(Debug, Default)]
-struct Notes {
-    count: usize,
-    first: Vec<Problem>,
+    problems: Mutex<Problems>,
 }
 
 impl Fetch {
@@ -128,13 +120,20 @@ impl Fetch {
         destination: Arc<Destination>,
         progress: Arc<Progress>,
         writes: TaskTracker,
+        problems: Problems,
     ) -> Self {
-        Self { peer, destination, progress, writes, permits: Semaphore::new(AHEAD), notes: Mutex::default() }
+        Self {
+            peer,
+            destination,
+            progress,
+            writes,
+            permits: Semaphore::new(AHEAD),
+            problems: Mutex::new(problems),
+        }
     }
 
-    /// Fetches the files of a plan that are not in their places yet; `problems` were met before.
-    pub(crate) async fn run(&self, plan: &Plan, problems: Vec<Problem>, due: Vec<Planned>) -> End {
-        plan.notes.iter().cloned().chain(problems).for_each(|note| self.note(note));
+    /// Fetches the files of a plan that are not in their places yet.
+    pub(crate) async fn run(&self, plan: &Plan, due: Vec<Planned>) -> End {
         let (small, large): (Vec<_>, Vec<_>) = due.into_iter().partition(is_small);
         // Boxed here, where their lifetimes are known: rustc cannot tell further out that they may be sent.
         let larges = stream::iter(large)
@@ -152,24 +151,17 @@ impl Fetch {
     }
 
     fn outcome(&self, plan: &Plan) -> End {
-        let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(first) = notes.first.first() else { return End::Done { note: None } };
+        let problems = self.problems();
+        let Some(first) = problems.first() else { return End::Done { note: None } };
         if !plan.is_folder() {
             return End::Fail(first.clone());
         }
-        let more = notes.count.saturating_sub(notes.first.len());
-        let more = if more == 0 { String::new() } else { format!("; and {more} more") };
-        let reasons: Vec<&str> = notes.first.iter().map(|problem| problem.reason.as_str()).collect();
-        let reason = format!("not everything was transferred: {}{more}", reasons.join("; "));
-        End::Fail(Problem { reason, ..*first })
+        let reason = format!("not everything was transferred: {}", problems.reasons());
+        End::Fail(Problem::new(first.class, reason))
     }
 
-    fn note(&self, problem: Problem) {
-        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-        notes.count += 1;
-        if notes.first.len() < NOTES {
-            notes.first.push(problem);
-        }
+    fn problems(&self) -> MutexGuard<'_, Problems> {
+        self.problems.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes a file that cannot be had; what concerns the whole transfer ends it.
@@ -177,10 +169,12 @@ impl Fetch {
         match trouble {
             Trouble::All(end) => Err(end),
             Trouble::File(mut problem) => {
-                if !names.is_empty() {
-                    problem.reason = format!("{}: {}", show(names), problem.reason);
-                }
-                self.note(problem);
+                self.problems().add(|| {
+                    if !names.is_empty() {
+                        problem.reason = format!("{}: {}", show(names), problem.reason);
+                    }
+                    problem
+                });
                 Ok(())
             }
         }

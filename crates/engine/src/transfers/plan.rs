@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 use futures_util::stream;
 
 use super::MOST_ENTRIES;
-use super::error::Problem;
+use super::error::{Problem, Problems};
 use super::hashes::size_of;
 use crate::error::ErrorClass;
 
@@ -23,7 +23,7 @@ pub(crate) struct Plan {
     pub(crate) files: Vec<Planned>,
     pub(crate) links: Vec<Planned>,
     /// What cannot be made, and why.
-    pub(crate) notes: Vec<Problem>,
+    pub(crate) problems: Problems,
     seen: HashSet<EntryId>,
 }
 
@@ -56,7 +56,7 @@ impl Plan {
         match root.kind {
             EntryKind::Folder => plan.folders.push(Folder { parent: None, entry: root, depth: 0 }),
             EntryKind::File { .. } => plan.files.push(Planned { folder: None, entry: root }),
-            EntryKind::Symlink { .. } => plan.refuse(format!("{} is a link", root.name)),
+            EntryKind::Symlink { .. } => plan.problems.add(|| refused(format!("{} is a link", root.name))),
         }
         plan
     }
@@ -104,12 +104,12 @@ impl Plan {
             }
             let name = entry.name.clone();
             if names.insert(name.clone(), ()).is_some() {
-                self.refuse(format!("{}: two things are called so", self.shown(folder, &name)));
+                self.refuse(folder, &name, "two things are called so");
                 continue;
             }
             match &entry.kind {
                 EntryKind::Folder if depth + 1 >= limits::DEPTH => {
-                    self.refuse(format!("{}: too deep", self.shown(folder, &name)));
+                    self.refuse(folder, &name, "too deep");
                 }
                 EntryKind::Folder => {
                     self.folders.push(Folder { parent: Some(folder), entry, depth: depth + 1 });
@@ -119,7 +119,7 @@ impl Plan {
                     self.links.push(Planned { folder: Some(folder), entry });
                 }
                 EntryKind::Symlink { .. } => {
-                    self.refuse(format!("{}: a link that leads elsewhere", self.shown(folder, &name)));
+                    self.refuse(folder, &name, "a link that leads elsewhere");
                 }
             }
         }
@@ -154,30 +154,38 @@ impl Plan {
         self.files.iter().filter_map(|file| size_of(&file.entry)).fold(0, u64::saturating_add)
     }
 
-    fn names(&self, mut folder: usize) -> Vec<Name> {
-        let mut names = Vec::new();
-        while let Some(parent) = self.folders[folder].parent {
-            names.push(self.folders[folder].entry.name.clone());
-            folder = parent;
-        }
-        names.reverse();
-        names
+    fn names(&self, folder: usize) -> Vec<Name> {
+        names(&self.folders, folder)
     }
 
     fn note(&mut self, folder: usize, class: ErrorClass, why: &str) {
-        let shown = show(&self.names(folder));
-        self.notes.push(Problem::new(class, format!("{shown}: {why}")));
+        let folders = &self.folders;
+        self.problems.add(|| Problem::new(class, format!("{}: {why}", show(&names(folders, folder)))));
     }
 
-    fn refuse(&mut self, reason: String) {
-        self.notes.push(Problem::new(ErrorClass::Refused, reason));
+    fn refuse(&mut self, folder: usize, name: &Name, why: &str) {
+        let folders = &self.folders;
+        self.problems.add(|| {
+            let mut names = names(folders, folder);
+            names.push(name.clone());
+            refused(format!("{}: {why}", show(&names)))
+        });
     }
+}
 
-    fn shown(&self, folder: usize, name: &Name) -> String {
-        let mut names = self.names(folder);
-        names.push(name.clone());
-        show(&names)
+/// The names that lead to a folder from the root.
+fn names(folders: &[Folder], mut folder: usize) -> Vec<Name> {
+    let mut names = Vec::new();
+    while let Some(parent) = folders[folder].parent {
+        names.push(folders[folder].entry.name.clone());
+        folder = parent;
     }
+    names.reverse();
+    names
+}
+
+fn refused(reason: String) -> Problem {
+    Problem::new(ErrorClass::Refused, reason)
 }
 
 /// Names as a path that a person reads.
@@ -235,13 +243,18 @@ mod tests {
         assert_eq!(folders, ["", "sub"]);
         assert_eq!(plan.bytes(), 10);
         assert_eq!(
-            plan.notes.iter().map(|problem| problem.reason.as_str()).collect::<Vec<_>>(),
-            [
-                "a: two things are called so",
-                "outside: a link that leads elsewhere",
-                "sub/far: a link that leads elsewhere"
-            ]
+            plan.problems.reasons(),
+            "a: two things are called so; outside: a link that leads elsewhere; sub/far: a link that leads elsewhere"
         );
+    }
+
+    #[test]
+    fn of_many_problems_the_first_are_told() {
+        let mut plan = Plan::new(entry(0, b"top", EntryKind::Folder));
+        plan.add(0, (1..=20).map(|id| link(id, &[b'a' + id], b"../x")).collect()).unwrap();
+        let reasons = plan.problems.reasons();
+        assert_eq!(reasons.matches("leads elsewhere").count(), 8);
+        assert!(reasons.ends_with("; and 12 more"), "{reasons}");
     }
 
     #[test]
@@ -254,6 +267,7 @@ mod tests {
                 plan.add(depth.into(), vec![folder]).unwrap();
             }
         }
-        assert_eq!((plan.folders.len(), plan.notes.len()), (limits::DEPTH, 1));
+        assert_eq!(plan.folders.len(), limits::DEPTH);
+        assert!(plan.problems.reasons().ends_with("d: too deep"));
     }
 }

@@ -10,7 +10,7 @@ use farhold_wire::{Entry, EntryKind, Name, Offer, OfferAnswer, ReadFailure};
 use tokio_util::task::TaskTracker;
 
 use super::destination::{Destination, Existing, LocalError};
-use super::error::Problem;
+use super::error::{Problem, Problems};
 use super::fetch::{Fetch, Progress, RETRY, local_end, peer_end, peer_problem, wait};
 use super::hashes::size_of;
 use super::offers::Push;
@@ -123,7 +123,7 @@ impl Worker {
 
     async fn fetch_root(&self, root: Entry) -> Result<End, End> {
         let listed = Plan::list(root, &self.peer).await;
-        let plan = listed.map_err(|error| match error {
+        let mut plan = listed.map_err(|error| match error {
             PlanError::TooMany => {
                 End::Fail(Problem::new(ErrorClass::Refused, "it has too many files and folders"))
             }
@@ -134,23 +134,26 @@ impl Worker {
             let reason = "it is larger than the contact may push";
             return Err(End::Fail(Problem::new(ErrorClass::Refused, reason)));
         }
+        let mut problems = std::mem::take(&mut plan.problems);
         let plan = Arc::new(plan);
         self.progress.expect(plan.files.len() as u64, plan.bytes());
         let destination = Arc::new(self.begin(&plan).await?);
-        let (due, problems) = {
+        let (due, more) = {
             let (destination, plan) = (Arc::clone(&destination), Arc::clone(&plan));
             self.blocking(move || prepare(&destination, &plan)).await?
         };
         let missing = due.iter().filter_map(|file| size_of(&file.entry)).fold(0, u64::saturating_add);
         self.progress.already(plan.files.len() as u64 - due.len() as u64, plan.bytes() - missing);
+        problems.append(more);
         let fetch = Fetch::new(
             self.peer.clone(),
             Arc::clone(&destination),
             Arc::clone(&self.progress),
             self.writes.clone(),
+            problems,
         );
         self.has_room(&destination, &plan, &due).await?;
-        let end = fetch.run(&plan, problems, due).await;
+        let end = fetch.run(&plan, due).await;
         if matches!(end, End::Done { .. }) {
             self.blocking(move || finish(&destination, &plan)).await?;
         }
@@ -270,13 +273,13 @@ pub(crate) fn clean(record: &Record, journals: PathBuf) {
 }
 
 /// Makes folders and links, and finds out which files are not in their places yet. What cannot be made is told.
-fn prepare(destination: &Destination, plan: &Plan) -> Result<(Vec<Planned>, Vec<Problem>), LocalError> {
-    let mut problems = Vec::new();
+fn prepare(destination: &Destination, plan: &Plan) -> Result<(Vec<Planned>, Problems), LocalError> {
+    let mut problems = Problems::default();
     let mut note = |names: &[Name], error: LocalError| {
         if names.is_empty() || !matches!(error, LocalError::Exists | LocalError::Name | LocalError::NoLink) {
             return Err(error);
         }
-        problems.push(Problem::new(error.class(), format!("{}: {error}", super::plan::show(names))));
+        problems.add(|| Problem::new(error.class(), format!("{}: {error}", super::plan::show(names))));
         Ok(())
     };
     let mut broken: std::collections::HashSet<Vec<Name>> = std::collections::HashSet::new();

@@ -22,6 +22,8 @@ const HISTORY: usize = 100;
 const UNFINISHED: usize = 1000;
 /// Pushes of one contact that are not over, and pulls of one contact that are shown.
 const PER_CONTACT: usize = 64;
+/// Longest reason that is kept: the list and a status hold those of all transfers.
+const REASON_BYTES: usize = 2048;
 /// Before a push is offered again to a receiver that waits for it.
 const OFFER_AGAIN: Duration = Duration::from_secs(3);
 
@@ -350,10 +352,11 @@ impl Table {
         }
     }
 
-    /// What is worth writing to disk at once.
+    /// What is worth writing to disk at once: not what a contact pulls, which it could have written as often as it likes.
     pub(crate) fn states(&self) -> Vec<(TransferId, TransferState, Option<String>)> {
         let records = self.items.values().map(|item| &item.record);
-        records.map(|record| (record.id, record.state, record.reason.clone())).collect()
+        let kept = records.filter(|record| record.direction() != Direction::Serve);
+        kept.map(|record| (record.id, record.state, record.reason.clone())).collect()
     }
 
     /// The task on it has ended.
@@ -424,6 +427,7 @@ impl Item {
     }
 
     fn set(&mut self, state: TransferState, reason: Option<String>) {
+        let reason = reason.map(shorten);
         self.tell |= self.record.state != state || self.record.reason != reason;
         self.record.state = state;
         self.record.reason = reason;
@@ -479,6 +483,15 @@ impl Item {
             destination: record.job.destination(),
         }
     }
+}
+
+/// Names that others chose make a reason as long as they like.
+fn shorten(mut reason: String) -> String {
+    if reason.len() > REASON_BYTES {
+        reason.truncate(reason.floor_char_boundary(REASON_BYTES));
+        reason.push('…');
+    }
+    reason
 }
 
 #[cfg(test)]

@@ -331,3 +331,15 @@ fn a_pull_that_is_done_is_not_shown_as_running_by_a_report_that_comes_late() {
     table.reported(BEN, report(1, false, Told::Running), Instant::now());
     assert_eq!(state(&table, TransferId(1)), TransferState::Done);
 }
+
+#[test]
+fn no_reason_is_longer_than_a_status_bears() {
+    let mut table = empty();
+    let id = table.add(new(1, BEN, pull()), Instant::now()).unwrap();
+    begin(&mut table);
+    let problem = Problem { reason: "ü".repeat(100_000), ..Problem::task() };
+    table.ended(id, End::Fail(problem), Instant::now());
+    let record = &table.items[&id].record;
+    assert!(record.reason.as_ref().unwrap().len() <= REASON_BYTES + "…".len());
+    assert_eq!(record.class, Some(crate::error::ErrorClass::Internal));
+}
