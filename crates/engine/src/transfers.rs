@@ -112,15 +112,15 @@ impl Transfers {
 
     /// A contact offers a push.
     pub(crate) async fn offered(&self, contact: ContactId, offer: Offer) -> OfferAnswer {
+        let accept = self.contacts().get(contact).and_then(|contact| contact.accept.clone());
+        let (Some(folder), EntryKind::Folder | EntryKind::File { .. }) = (accept, &offer.root.kind) else {
+            return OfferAnswer::NotWanted;
+        };
         let known = self.table().offered(contact, &offer);
         self.notify();
         if let Some(answer) = known {
             return answer;
         }
-        let accept = self.contacts().get(contact).and_then(|contact| contact.accept.clone());
-        let (Some(folder), EntryKind::Folder | EntryKind::File { .. }) = (accept, &offer.root.kind) else {
-            return OfferAnswer::NotWanted;
-        };
         if offer.bytes > RECEIVED_BYTES {
             return OfferAnswer::TooLarge;
         }

@@ -30,7 +30,7 @@ impl Table {
         Some(OfferAnswer::Accepted)
     }
 
-    /// Takes up a push that was accepted.
+    /// Takes up a push that was accepted, unless an offer that came at the same time did.
     pub(crate) fn receive(
         &mut self,
         new: New,
@@ -39,6 +39,9 @@ impl Table {
         now: Instant,
     ) -> Result<TransferId, Refused> {
         let contact = new.contact;
+        if let Some(item) = self.find(contact, new.key) {
+            return Ok(item.record.id);
+        }
         let theirs = |item: &&Item| {
             item.record.contact() == contact
                 && item.record.direction() == Direction::Receive

@@ -343,3 +343,11 @@ fn no_reason_is_longer_than_a_status_bears() {
     assert!(record.reason.as_ref().unwrap().len() <= REASON_BYTES + "…".len());
     assert_eq!(record.class, Some(crate::error::ErrorClass::Internal));
 }
+
+#[test]
+fn two_offers_of_one_push_at_the_same_time_are_received_once() {
+    let mut table = empty();
+    assert_eq!((table.offered(BEN, &offer(1)), table.offered(BEN, &offer(1))), (None, None));
+    assert_eq!(receiving(&mut table, 1), receiving(&mut table, 1));
+    assert_eq!(begin(&mut table), [1]);
+}
