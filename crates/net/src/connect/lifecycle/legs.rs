@@ -33,12 +33,17 @@ pub(crate) struct ReadyLeg {
 
 impl Lifecycle {
     pub(super) fn ready(&mut self, leg: &ReadyLeg, at: &Moment) {
-        if let (Some(attempt), Origin::Dialled(dial)) = (&mut self.attempt, leg.origin) {
-            attempt.race.failed(dial, true, at.now);
-        }
+        let wanted = match leg.origin {
+            // One that was given up may have been through by then; the contact may have left since.
+            Origin::Dialled(dial) => {
+                let attempt = self.attempt.as_mut();
+                attempt.is_some_and(|attempt| attempt.race.failed(dial, true, at.now).is_some())
+            }
+            Origin::Accepted => true,
+        };
         if self.intent == Intent::Disconnected {
             self.effects.push_back(Effect::Refuse(leg.id));
-        } else if self.takes(leg) {
+        } else if wanted && self.takes(leg) {
             self.adopt(leg, at);
         } else {
             self.effects.push_back(Effect::Discard(leg.id));

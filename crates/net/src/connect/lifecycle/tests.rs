@@ -282,6 +282,41 @@ fn a_goodbye_counts_though_the_leg_that_was_to_replace_its_session_closed_before
 }
 
 #[test]
+fn a_leg_that_was_given_up_is_none_after_a_goodbye() {
+    let at = Moment { now: Instant::now(), unix_milliseconds: 1, fresh: [1; 16] };
+    let mut life = Lifecycle::new(Side::Zero, true, &at);
+    life.handle(Event::Connect, &at);
+    let post = PeerPost {
+        nonce: [2; 16],
+        want: false,
+        refuse: false,
+        attempt: 1,
+        candidates: Vec::new(),
+        punchable: Vec::new(),
+    };
+    life.handle(Event::Post(post), &at);
+    let dials: Vec<_> = std::iter::from_fn(|| life.effect())
+        .filter_map(
+            |effect| {
+                if let Effect::Dial(id, target) = effect { Some((id, target.grade())) } else { None }
+            },
+        )
+        .collect();
+    let [(first, quic), (second, tcp)] = dials[..] else { panic!("{dials:?}") };
+    let ready = |id, dial, grade| {
+        let leg = ReadyLeg { id: LegId(id), origin: Origin::Dialled(dial), grade, number: None };
+        Event::Ready(leg)
+    };
+    life.handle(ready(1, first, quic), &at);
+    let Phase::Connected { session } = life.phase() else { panic!("{:?}", life.phase()) };
+    life.handle(Event::Session(session, SessionEvent::Goodbye(Goodbye::Stopping)), &at);
+    while life.effect().is_some() {}
+    life.handle(ready(2, second, tcp), &at);
+    assert_eq!(life.effect(), Some(Effect::Discard(LegId(2))));
+    assert_eq!(life.phase(), Phase::Offline { reason: OfflineReason::PeerStopped });
+}
+
+#[test]
 fn side_one_goes_by_the_order_of_nominations() {
     let at = Moment { now: Instant::now(), unix_milliseconds: 1, fresh: [1; 16] };
     let mut life = Lifecycle::new(Side::One, true, &at);
