@@ -38,55 +38,63 @@ pub(super) struct Heartbeat {
 
 impl Heartbeat {
     pub(super) async fn run(mut self) {
-        let mut posted = None;
-        let cancel = self.cancel.clone();
-        cancel.run_until_cancelled(self.beat(&mut posted)).await;
+        let posted = self.beat().await;
         let link = self.relay.links.borrow().clone();
         if let (Some(token), Some(link)) = (posted, link) {
             let _ = timeout(TAKE_BACK_WITHIN, link.client.post(token, Vec::new(), 0, self.slot_key)).await;
         }
     }
 
-    async fn beat(&mut self, posted: &mut Option<Token>) {
+    /// Posts until cancelled; gives the token of the last post.
+    async fn beat(&mut self) -> Option<Token> {
+        let cancel = self.cancel.clone();
         let mut links = self.relay.links.subscribe();
+        let mut posted = None;
         let mut last_time = 0;
         let mut again = AGAIN;
         loop {
-            let Ok(link) = links.wait_for(Option::is_some).await.map(|link| link.clone()) else { return };
-            let Ok(content) = self.content.wait_for(Option::is_some).await.map(|content| content.clone())
-            else {
-                return;
-            };
-            let (Some(link), Some(content)) = (link, content) else { continue };
+            let ready = cancel.run_until_cancelled(self.ready(&mut links)).await.flatten();
+            let Some((link, content)) = ready else { return posted };
             let now = clock::unix_milliseconds();
             // Stamps never go back, lest a post look older than one before; where the contact watches, the clock says.
             last_time = now.max(last_time);
-            match self.post(&link, &content, Hour::of(now), last_time).await {
-                Ok(token) => {
-                    *posted = Some(token);
-                    again = AGAIN;
-                }
-                Err(CallError::Broken(_)) => {
-                    // The link's keeper puts another in its place.
-                    if links.changed().await.is_err() {
-                        return;
-                    }
-                    continue;
-                }
-                Err(CallError::Refused(reason)) => {
-                    tracing::warn!(%reason, "the relay refuses a post");
-                    sleep(again).await;
-                    again = (again * 2).min(EVERY);
-                    continue;
-                }
+            // Not given up: what is on its way could come after it was taken back.
+            let result = self.post(&link, &content, Hour::of(now), last_time).await;
+            if let Ok(token) = &result {
+                posted = Some(*token);
+                again = AGAIN;
             }
-            sleep(APART).await;
-            tokio::select! {
-                () = sleep(EVERY) => {}
-                changed = self.content.changed() => if changed.is_err() { return },
-                changed = links.changed() => if changed.is_err() { return },
+            let pause = async {
+                match result {
+                    Ok(_) => {
+                        sleep(APART).await;
+                        tokio::select! {
+                            () = sleep(EVERY) => true,
+                            changed = self.content.changed() => changed.is_ok(),
+                            changed = links.changed() => changed.is_ok(),
+                        }
+                    }
+                    // The link's keeper puts another in its place.
+                    Err(CallError::Broken(_)) => links.changed().await.is_ok(),
+                    Err(CallError::Refused(reason)) => {
+                        tracing::warn!(%reason, "the relay refuses a post");
+                        sleep(again).await;
+                        again = (again * 2).min(EVERY);
+                        true
+                    }
+                }
+            };
+            if cancel.run_until_cancelled(pause).await != Some(true) {
+                return posted;
             }
         }
+    }
+
+    /// Returns once there is a link and something to post; `None` if there will be none.
+    async fn ready(&mut self, links: &mut watch::Receiver<Option<Link>>) -> Option<(Link, Vec<u8>)> {
+        let link = links.wait_for(Option::is_some).await.ok()?.clone()?;
+        let content = self.content.wait_for(Option::is_some).await.ok()?.clone()?;
+        Some((link, content))
     }
 
     async fn post(
