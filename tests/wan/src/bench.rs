@@ -169,8 +169,8 @@ impl Scenario<'_> {
         let pair = Pair::start(lab, PeerOptions { mount: true, relay_only: false });
         pair.wait_path(|path, _| (path == "relayed") == self.relayed);
         pair.share_near(self.files, "player.bin");
-        share(&pair.far, "near", self.files);
-        pair.near.wait_path("far/files/player.bin");
+        share(&pair.far, "near", self.files, "back");
+        pair.near.wait_path("far/back/player.bin");
         let ground = Ground { pair: &pair, kind: self.kind, rate: carried.rate * TCP_OF_UDP, rtt };
         for row in self.rows {
             match catch(|| (row.run)(&ground)) {

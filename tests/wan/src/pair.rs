@@ -82,8 +82,8 @@ impl Pair {
 
     /// Shares `folder` of the near engine, and waits until the far drive lists `entry` in it.
     pub fn share_near(&self, folder: &Path, entry: &str) {
-        share(&self.near, "far", folder);
         let name = folder.file_name().expect("a folder has a name").to_string_lossy();
+        share(&self.near, "far", folder, &name);
         self.far.wait_path(&format!("near/{name}/{entry}"));
     }
 
@@ -122,7 +122,7 @@ impl Pair {
     }
 }
 
-/// Shares `folder` with a contact.
-pub fn share(peer: &Peer, contact: &str, folder: &Path) {
-    peer.ask(&["share", folder.to_str().expect("a path of text"), "--with", contact]);
+/// Shares `folder` with a contact under `name`. Both sides' trees lie in one folder of the drive, so their names differ.
+pub fn share(peer: &Peer, contact: &str, folder: &Path, name: &str) {
+    peer.ask(&["share", folder.to_str().expect("a path of text"), "--with", contact, "--as", name]);
 }

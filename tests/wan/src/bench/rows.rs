@@ -91,22 +91,22 @@ fn figure(
 /// P1, P2, P3: a big file as a whole, each direction.
 fn pull(ground: &Ground<'_>, row: &'static str, target: f64) -> Vec<Figure> {
     let (far, near) = (&ground.pair.far, &ground.pair.near);
-    [("pull far <- near, MB/s", far, "near"), ("pull near <- far, MB/s", near, "far")]
-        .map(|(what, peer, contact)| {
-            let rate = pull_big(peer, contact);
+    [("pull far <- near, MB/s", far, "near/files"), ("pull near <- far, MB/s", near, "far/back")]
+        .map(|(what, peer, folder)| {
+            let rate = pull_big(peer, folder);
             figure(row, what, rate, Target::AtLeast(target), ground.rate / 1e6)
         })
         .into()
 }
 
 /// Megabytes per second of one pull.
-fn pull_big(peer: &Peer, contact: &str) -> f64 {
+fn pull_big(peer: &Peer, shared: &str) -> f64 {
     peer.ask(&["cache", "drop"]);
     let folder = peer.home().join("pulled");
     fs::create_dir(&folder).expect("a folder");
     let start = Instant::now();
     let destination = folder.to_str().expect("a path of text");
-    peer.ask(&["pull", &format!("{contact}/files/big.bin"), destination, "--wait"]);
+    peer.ask(&["pull", &format!("{shared}/big.bin"), destination, "--wait"]);
     let took = start.elapsed();
     let pulled = fs::metadata(folder.join("big.bin")).expect("the pulled file").len();
     assert_eq!(pulled, BIG);
@@ -270,7 +270,7 @@ fn many_files_appear(ground: &Ground<'_>) -> Vec<Figure> {
     let folder = near.home().join("grows");
     fs::create_dir(&folder).expect("a folder");
     fs::write(folder.join("first"), "there").expect("a file");
-    share(near, "far", &folder);
+    share(near, "far", &folder, "grows");
     far.wait_path("near/grows/first");
     let seen = far.mount().join("near/grows");
     for number in 0..MANY {
