@@ -52,7 +52,8 @@ fn a_killed_peer_is_a_clear_error_and_comes_back_without_a_remount() {
     let mut reading = reader(&big);
     cached(&anna, 1 << 20);
     ben.kill();
-    assert!(!ended(&mut reading, Duration::from_secs(10)), "the reader must get an error");
+    // A UDP port that is gone says nothing: it is the silence that is noticed.
+    assert!(!ended(&mut reading, Duration::from_secs(30)), "the reader must get an error");
     quick(Command::new("ls").arg("-lR").arg(anna.mount()), Duration::from_secs(2));
 
     ben.start_again();

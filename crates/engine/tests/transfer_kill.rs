@@ -85,6 +85,11 @@ async fn a_kill_loses_nothing_and_spoils_nothing() {
     let target = folder("target");
     std::fs::create_dir(&target).unwrap();
     let path = DrivePath::parse("ben/tree".as_ref()).unwrap();
+    let begun = std::time::Instant::now();
+    while anna.list(Some(&path)).await.is_err() {
+        assert!(begun.elapsed() < WITHIN, "the tree is seen");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
     let id = anna.pull(&path, Some(target.clone())).await.unwrap();
     anna.pause_transfer(id).await.unwrap();
     anna.resume_transfer(id).await.unwrap();

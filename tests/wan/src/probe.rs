@@ -19,7 +19,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 const RECEIVE_BUFFER: usize = 16 << 20;
 /// Round trips of one ping, and how many lost packets end it.
 const PINGS: usize = 10;
-const LOST_PINGS: usize = 2;
+const LOST_PINGS: usize = 4;
 /// How soon a probe's helper notices the end.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -52,13 +52,22 @@ pub fn ping(from: &Space, to: &Space, ip: IpAddr) -> Result<Duration> {
 /// The round trips of packets that were answered; few if many are lost.
 fn round_trips(client: &UdpSocket) -> io::Result<Vec<Duration>> {
     let (mut trips, mut lost) = (Vec::new(), 0);
-    while trips.len() < PINGS && lost < LOST_PINGS {
-        let start = Instant::now();
-        client.send(b"ping")?;
-        match client.recv(&mut [0; 64]) {
-            Ok(_) => trips.push(start.elapsed()),
-            Err(_) => lost += 1,
+    for number in 0_u32.. {
+        if trips.len() == PINGS || lost == LOST_PINGS {
+            break;
         }
+        let (start, sent) = (Instant::now(), number.to_be_bytes());
+        client.send(&sent)?;
+        let mut answer = [0; 64];
+        // What was given up may come yet.
+        let answered = loop {
+            match client.recv(&mut answer) {
+                Ok(length) if answer[..length] == sent => break true,
+                Ok(_) => {}
+                Err(_) => break false,
+            }
+        };
+        if answered { trips.push(start.elapsed()) } else { lost += 1 }
     }
     Ok(trips)
 }

@@ -201,14 +201,18 @@ impl Task {
                     let announced = if *relay_only { &[][..] } else { &post.candidates };
                     let reflexive = if *relay_only { &[][..] } else { &post.reflexive };
                     let mut candidates = addresses.candidates(announced, *loopback);
-                    candidates.retain(|candidate| !no_lan || candidate.path != Path::Lan);
+                    let mut punchable = addresses.punchable(reflexive, &candidates, *loopback);
+                    if *no_lan {
+                        candidates.retain(|candidate| candidate.path != Path::Lan);
+                        punchable.retain(|address| addresses.path_to(address.ip()) != Path::Lan);
+                    }
                     Some(Event::Post(PeerPost {
                         nonce: post.nonce,
                         want: post.want,
                         refuse: post.refuse,
                         attempt: post.attempt,
-                        punchable: addresses.punchable(reflexive, &candidates, *loopback),
                         candidates,
+                        punchable,
                     }))
                 }
                 Err(error) => {

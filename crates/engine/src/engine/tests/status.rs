@@ -16,7 +16,8 @@ async fn a_status_tells_how_a_connection_works() {
     wait_names(&anna, "ben/shared/sub", &["file"]).await;
     read(&anna, "ben/shared/sub/file").await.unwrap();
     let status = anna.status().unwrap();
-    assert_eq!(status.first_byte.count, 1);
+    // Once more if the home took the new file for changed meanwhile.
+    assert!((1..=2).contains(&status.first_byte.count));
     assert!(status.first_byte.max_ms > 0.0);
     assert!(status.cache.hit_rate.is_some());
     assert!(status.wire.received - before.wire.received >= status.cache.fetched);
