@@ -1,6 +1,7 @@
 //! Reading a range of a file, across lanes and sessions.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use farhold_wire::{LaneClass, ReadFailure, ReadHead, ReadRequest, limits};
 use futures_util::{Stream, StreamExt, stream};
@@ -18,8 +19,10 @@ use crate::session::Calls;
 pub const GOVERNED_BYTES: u32 = 1 << 20;
 const _: () = assert!(GOVERNED_BYTES <= limits::READ_BYTES);
 
-/// An answer that has not begun after so many round trips waits behind others.
+/// An answer that has not begun after so many round trips waits behind others...
 const OVERDUE: f64 = 1.5;
+/// ... unless that is sooner than this after the first: what has been sent already would come twice.
+const OVERDUE_LEAST: Duration = Duration::from_millis(100);
 
 /// A read whose answer has begun.
 struct Opened {
@@ -135,7 +138,7 @@ async fn overdue(calls: &Calls, class: LaneClass, raised: &CancellationToken) {
     match (class, rtt) {
         (LaneClass::Bulk, Some(rtt)) => {
             raised.cancelled().await;
-            sleep_until(since + rtt.mul_f64(OVERDUE)).await;
+            sleep_until(since + rtt.mul_f64(OVERDUE).max(rtt + OVERDUE_LEAST)).await;
         }
         (LaneClass::Bulk, None) | (LaneClass::Urgent, _) => std::future::pending().await,
     }

@@ -38,8 +38,8 @@ const RATES: usize = 10;
 const HEAVY_LOSS: f64 = 0.08;
 /// A round trip counts as the shortest for one to two such times.
 const RTT_FOR: Duration = Duration::from_secs(15);
-/// A round on loopback is no shorter than what acknowledgements wait for each other.
-const ROUND_LEAST: Duration = Duration::from_micros(100);
+/// A round is no shorter, so that its rate is none of a burst, and heavy loss is remembered for some time.
+const ROUND_LEAST: Duration = Duration::from_millis(10);
 
 /// Makes the controllers of connections.
 #[derive(Debug, Default)]
@@ -137,12 +137,12 @@ impl Window {
     }
 
     fn acknowledged(&mut self, up_to: u64, now: Instant) {
-        if up_to < self.round.first {
+        if up_to < self.round.first || now.saturating_duration_since(self.round.began) < ROUND_LEAST {
             return;
         }
         let next = Round::new(now, self.last_sent + 1);
         let round = std::mem::replace(&mut self.round, next);
-        let took = now.saturating_duration_since(round.began).max(self.rtt.get()).max(ROUND_LEAST);
+        let took = now.saturating_duration_since(round.began).max(self.rtt.get());
         let rate = round.delivered as f64 / took.as_secs_f64();
         let heavy = round.lost as f64 > HEAVY_LOSS * (round.delivered + round.lost) as f64;
         let before = self.highest_rate();
