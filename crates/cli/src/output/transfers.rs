@@ -22,7 +22,7 @@ pub(crate) fn list(transfers: &[TransferStatus]) -> String {
             transfer.id.to_string(),
             direction(transfer.direction).to_owned(),
             printable(&transfer.contact),
-            state(transfer.state).to_owned(),
+            transfer.state.name().to_owned(),
             done(transfer),
             if running { size::rate(transfer.rate) } else { "-".to_owned() },
             transfer.remaining_seconds.filter(|_| running).map_or_else(|| "-".to_owned(), duration),
@@ -47,7 +47,7 @@ pub(crate) fn progress(transfer: &TransferStatus) -> String {
         | TransferState::Done
         | TransferState::Failed
         | TransferState::Cancelled => {
-            parts.push(state(transfer.state).to_owned());
+            parts.push(transfer.state.name().to_owned());
             parts.extend(transfer.reason.as_deref().map(printable));
         }
     }
@@ -102,19 +102,6 @@ fn direction(direction: Direction) -> &'static str {
         Direction::Push => "push",
         Direction::Receive => "receive",
         Direction::Serve => "serve",
-    }
-}
-
-/// The name of a state, as in JSON.
-fn state(state: TransferState) -> &'static str {
-    match state {
-        TransferState::Queued => "queued",
-        TransferState::Running => "running",
-        TransferState::Waiting => "waiting",
-        TransferState::Paused => "paused",
-        TransferState::Done => "done",
-        TransferState::Failed => "failed",
-        TransferState::Cancelled => "cancelled",
     }
 }
 

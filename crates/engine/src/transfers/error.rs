@@ -75,7 +75,7 @@ pub enum TransferError {
         id: TransferId,
     },
     /// It is too late for that.
-    #[error("transfer {id} is {} already", state_name(*state))]
+    #[error("transfer {id} is {} already", state.name())]
     Over {
         /// Its number.
         id: TransferId,
@@ -152,17 +152,5 @@ impl TransferError {
             Refused::Theirs => Self::Theirs { id },
             Refused::TooMany => Self::TooMany,
         }
-    }
-}
-
-fn state_name(state: TransferState) -> &'static str {
-    match state {
-        TransferState::Queued => "queued",
-        TransferState::Running => "running",
-        TransferState::Waiting => "waiting",
-        TransferState::Paused => "paused",
-        TransferState::Done => "done",
-        TransferState::Failed => "failed",
-        TransferState::Cancelled => "cancelled",
     }
 }

@@ -64,6 +64,19 @@ pub enum TransferState {
 }
 
 impl TransferState {
+    /// Its name, as in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Paused => "paused",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
     /// Whether nothing happens any more until the user acts.
     pub fn rests(self) -> bool {
         match self {

@@ -21,7 +21,7 @@ const _: () = assert!(GOVERNED_BYTES <= limits::READ_BYTES);
 
 /// An answer that has not begun after so many round trips waits behind others...
 const OVERDUE: f64 = 1.5;
-/// ... unless that is sooner than this after the first: what has been sent already would come twice.
+/// ... but only if it is this late: on short ways it has been sent by then, and would come twice.
 const OVERDUE_LEAST: Duration = Duration::from_millis(100);
 
 /// A read whose answer has begun.
@@ -138,10 +138,14 @@ async fn overdue(calls: &Calls, class: LaneClass, raised: &CancellationToken) {
     match (class, rtt) {
         (LaneClass::Bulk, Some(rtt)) => {
             raised.cancelled().await;
-            sleep_until(since + rtt.mul_f64(OVERDUE).max(rtt + OVERDUE_LEAST)).await;
+            sleep_until(since + overdue_after(rtt)).await;
         }
         (LaneClass::Bulk, None) | (LaneClass::Urgent, _) => std::future::pending().await,
     }
+}
+
+fn overdue_after(rtt: Duration) -> Duration {
+    rtt.mul_f64(OVERDUE).max(rtt + OVERDUE_LEAST)
 }
 
 /// What is still to come of a read.
@@ -285,6 +289,12 @@ mod tests {
         };
         let (reading, waiting, ()) = tokio::join!(reading, waiting, observed);
         assert_eq!((reading.unwrap_err(), waiting.unwrap_err()), (PeerError::Offline, PeerError::Offline));
+    }
+
+    #[test]
+    fn on_short_ways_nothing_is_overdue_at_once() {
+        let ms = Duration::from_millis;
+        assert_eq!([0, 50, 200, 300].map(|rtt| overdue_after(ms(rtt))), [ms(100), ms(150), ms(300), ms(450)]);
     }
 
     #[tokio::test(start_paused = true)]
