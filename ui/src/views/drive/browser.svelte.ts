@@ -1,0 +1,105 @@
+// The folder that the drive view shows. It outlives the view, so that coming back finds the same place.
+import * as ipc from "../../ipc";
+import type { Crumb, Entry, Failure, Path } from "../../ipc";
+import { comparing, filter, merge, nextOrder, type Column, type Order, type Row } from "./order";
+
+/** Chunks that arrive within this time are shown together. */
+const SHOW_EVERY_MS = 120;
+
+/** A folder of no more entries than this is read again from time to time; a larger one when something is known of it. */
+const REREAD_AT_MOST = 2_000;
+
+export class Browser {
+  path = $state<Path>("");
+  crumbs = $state.raw<readonly Crumb[]>([]);
+  contact = $state<string | null>(null);
+  /** Sorted, not filtered. */
+  rows = $state.raw<readonly Row[]>([]);
+  order = $state.raw<Order>({ column: "name", descending: false });
+  text = $state("");
+  loading = $state(true);
+  failure = $state.raw<Failure | null>(null);
+
+  readonly shown: readonly Row[] = $derived(filter(this.rows, this.text));
+
+  /** Which reading is the latest; what an older one brings is left. */
+  #reading = 0;
+  #busy = false;
+
+  /** Goes to a folder and shows its entries as they come. */
+  async open(path: Path): Promise<void> {
+    if (path !== this.path) {
+      this.text = "";
+      this.contact = null;
+      this.crumbs = this.#crumbsTo(path);
+    }
+    this.path = path;
+    this.rows = [];
+    this.loading = true;
+    await this.#read(true);
+  }
+
+  /** Reads the folder again; what is shown stays until the new entries are all there. */
+  async reread(): Promise<void> {
+    await this.#read(this.failure !== null && this.rows.length === 0);
+  }
+
+  /** Reads a folder again that is small enough to do so without a reason. */
+  async rereadIfSmall(): Promise<void> {
+    if (!this.#busy && this.rows.length <= REREAD_AT_MOST) await this.reread();
+  }
+
+  sortBy(column: Column): void {
+    this.order = nextOrder(this.order, column);
+    this.rows = [...this.rows].sort(comparing(this.order));
+  }
+
+  /** The folder that this one is in, null at the top. */
+  get parent(): Crumb | null {
+    return this.crumbs.at(-2) ?? null;
+  }
+
+  /** Crumbs up to a folder that is on the way already, so that they do not vanish while it is read. */
+  #crumbsTo(path: Path): readonly Crumb[] {
+    const at = this.crumbs.findIndex((crumb) => crumb.path === path);
+    return at < 0 ? this.crumbs : this.crumbs.slice(0, at + 1);
+  }
+
+  async #read(asTheyCome: boolean): Promise<void> {
+    const reading = ++this.#reading;
+    let sorted: readonly Row[] = [];
+    let waiting: Entry[] = [];
+    let timer: ReturnType<typeof setTimeout> | null = null;
+    const take = (): void => {
+      timer = null;
+      sorted = merge(sorted, waiting, this.order);
+      waiting = [];
+      if (asTheyCome && reading === this.#reading) this.rows = sorted;
+    };
+    this.#busy = true;
+    try {
+      const listing = await ipc.list(this.path, (entries) => {
+        if (reading !== this.#reading) return;
+        for (const entry of entries) waiting.push(entry);
+        timer ??= setTimeout(take, SHOW_EVERY_MS);
+      });
+      if (reading !== this.#reading) return;
+      this.crumbs = listing.crumbs;
+      this.contact = listing.contact;
+      this.failure = null;
+      this.rows = merge(sorted, waiting, this.order);
+    } catch (error) {
+      if (reading !== this.#reading) return;
+      this.failure = ipc.failure(error);
+      this.rows = [];
+    } finally {
+      if (timer !== null) clearTimeout(timer);
+      if (reading === this.#reading) {
+        this.loading = false;
+        this.#busy = false;
+      }
+    }
+  }
+}
+
+export const browser = new Browser();
