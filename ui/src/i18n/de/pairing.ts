@@ -1,0 +1,5 @@
+import type { pairing as original } from "../en/pairing";
+import type { Translation } from "../message";
+
+export const pairing: Translation<typeof original> = {
+};

@@ -1,0 +1,5 @@
+import type { start as original } from "../en/start";
+import type { Translation } from "../message";
+
+export const start: Translation<typeof original> = {
+};

@@ -1,0 +1,2 @@
+export const common = {
+} as const;

@@ -1,0 +1,3 @@
+export const contacts = {
+  "contacts.title": "Contacts",
+} as const;

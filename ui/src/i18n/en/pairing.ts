@@ -1,0 +1,2 @@
+export const pairing = {
+} as const;
