@@ -255,6 +255,9 @@ pub(crate) struct Demo {
     /// Where the drive is mounted, instead of a folder of its own
     #[arg(long, value_name = "DIR")]
     pub(crate) mount: Option<PathBuf>,
+    /// In the window instead of the terminal
+    #[arg(long, conflicts_with_all = ["seconds", "mount"])]
+    pub(crate) window: bool,
 }
 
 /// A year: whoever waits longer means for ever.

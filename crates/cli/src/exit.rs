@@ -3,9 +3,9 @@
 use std::io;
 
 use farhold_control::{ControlError, ServeError};
+use farhold_demo::DemoError;
 use farhold_engine::error::{EngineError, ErrorClass};
 use farhold_engine::status::TransferStatus;
-use farhold_relay::RelayError;
 
 use crate::output;
 
@@ -21,9 +21,9 @@ pub(crate) enum CommandError {
     /// The control socket cannot be served.
     #[error(transparent)]
     Serve(#[from] ServeError),
-    /// The demo's relay does not start.
-    #[error("the demo's relay does not start: {0}")]
-    Relay(#[from] RelayError),
+    /// The demo does not start, or leaves something behind.
+    #[error(transparent)]
+    Demo(#[from] DemoError),
     /// The user has no home, and did not say where the config directory is.
     #[error("this user has no home directory; name the config directory with --config-dir")]
     NoHome,
@@ -50,7 +50,10 @@ impl CommandError {
         match self {
             Self::Control(error) => error.class(),
             Self::Engine(error) => error.class(),
-            Self::Serve(_) | Self::Relay(_) | Self::Io { .. } => ErrorClass::Internal,
+            Self::Demo(DemoError::Engine(error)) => error.class(),
+            Self::Serve(_)
+            | Self::Demo(DemoError::Serve(_) | DemoError::Relay(_) | DemoError::Io { .. })
+            | Self::Io { .. } => ErrorClass::Internal,
             Self::NoHome => ErrorClass::Usage,
             // One that did not fail was paused or cancelled.
             Self::Transfer(transfer) => transfer.class.unwrap_or(ErrorClass::Refused),

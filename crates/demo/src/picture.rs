@@ -1,7 +1,7 @@
 //! Small pictures that every viewer opens: uncompressed 24-bit bitmaps (BMP, BITMAPINFOHEADER).
 
 /// A picture of `width` x `height` pixels, coloured by `colour(x, y)` as red, green and blue.
-pub(super) fn bitmap(width: u16, height: u16, colour: impl Fn(u16, u16) -> [u8; 3]) -> Vec<u8> {
+pub(crate) fn bitmap(width: u16, height: u16, colour: impl Fn(u16, u16) -> [u8; 3]) -> Vec<u8> {
     const HEADERS: u32 = 14 + 40;
     // Rows are padded to four bytes.
     let row = (u32::from(width) * 3).next_multiple_of(4);

@@ -6,12 +6,12 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::picture::bitmap;
+use crate::picture::bitmap;
 
 const LARGE_BYTES: u64 = 64_000_000;
 
 /// Makes the folder `root` with everything in it.
-pub(super) fn make(root: &Path) -> io::Result<()> {
+pub(crate) fn make(root: &Path) -> io::Result<()> {
     let pictures = root.join("Pictures");
     let deep = root.join("Notes/deeper/and deeper/still");
     let odd = root.join("Odd names");
