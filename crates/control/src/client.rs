@@ -6,19 +6,26 @@ use std::path::Path;
 use std::time::Duration;
 
 use farhold_engine::PinStatus;
-use farhold_engine::commands::{ContactAdded, DrivePath, Listed, Share, ShareRequest};
-use farhold_engine::status::{CacheStatus, SessionStatus, Status, TransferId, TransferStatus};
+use farhold_engine::commands::{
+    ContactAdded, DrivePath, Holder, Listed, RateChange, RateLimits, Share, ShareRequest, Unmounted,
+};
+use farhold_engine::doctor::Finding;
+use farhold_engine::settings::{Settings, StoredSettings};
+use farhold_engine::status::{
+    CacheStatus, MountStatus, OpenFile, SessionStatus, Status, TransferChanges, TransferId, TransferStatus,
+};
 use farhold_wire::proto::control as pb;
 use futures_util::stream::{BoxStream, StreamExt};
 use hyper_util::rt::TokioIo;
 use pb::control_client::ControlClient as Stub;
 use tokio::net::UnixStream;
-use tonic::Response;
 use tonic::transport::{Channel, Endpoint};
+use tonic::{Response, Streaming};
 use tower::service_fn;
 
 use crate::convert::commands::{drive_path_to, path_to, shares_from};
 use crate::convert::error::from_status;
+use crate::convert::transfers::{ids_from, ids_to};
 use crate::convert::{FromProto, ToProto, all, required};
 use crate::error::ControlError;
 
@@ -42,6 +49,24 @@ async fn within<T>(
         Ok(Err(status)) => Err(from_status(&status)),
         Err(_) => Err(ControlError::TimedOut),
     }
+}
+
+fn milliseconds(interval: Duration) -> u32 {
+    u32::try_from(interval.as_millis()).unwrap_or(u32::MAX)
+}
+
+fn checked<T: FromProto + 'static>(
+    messages: Streaming<T::Message>,
+) -> BoxStream<'static, Result<T, ControlError>>
+where
+    T::Message: Send,
+{
+    messages
+        .map(|message| match message {
+            Ok(message) => Ok(T::from_proto(message)?),
+            Err(status) => Err(from_status(&status)),
+        })
+        .boxed()
 }
 
 fn cache(cache: Option<pb::Cache>) -> Result<CacheStatus, ControlError> {
@@ -81,14 +106,9 @@ impl ControlClient {
         &mut self,
         interval: Duration,
     ) -> Result<BoxStream<'static, Result<Status, ControlError>>, ControlError> {
-        let interval_ms = u32::try_from(interval.as_millis()).unwrap_or(u32::MAX);
+        let interval_ms = milliseconds(interval);
         let statuses = within(ANSWER, self.stub.watch(pb::WatchRequest { interval_ms })).await?;
-        Ok(statuses
-            .map(|status| match status {
-                Ok(status) => Ok(Status::from_proto(status)?),
-                Err(status) => Err(from_status(&status)),
-            })
-            .boxed())
+        Ok(checked(statuses))
     }
 
     /// Stops the engine; returns when it is unmounted and closed.
@@ -276,6 +296,75 @@ impl ControlClient {
         within(ANSWER, self.stub.accept_pushes(request)).await.map(|pb::AcceptPushesReply {}| ())
     }
 
+    /// Takes one push that was offered, into a folder, which must be an absolute path, or into `Downloads/Farhold`.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn accept_offer(&mut self, id: TransferId, folder: Option<&Path>) -> Result<(), ControlError> {
+        let request = pb::AcceptOfferRequest { id: id.0, folder: folder.map(path_to) };
+        within(ANSWER, self.stub.accept_offer(request)).await.map(|pb::TransferChangeReply {}| ())
+    }
+
+    /// Does not take it; its sender is told.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn decline_offer(&mut self, id: TransferId) -> Result<(), ControlError> {
+        let call = self.stub.decline_offer(pb::TransferRequest { id: id.0 });
+        within(ANSWER, call).await.map(|pb::TransferChangeReply {}| ())
+    }
+
+    /// Takes transfers that are done, cancelled or failed off the list, with what they left unfinished: these, or
+    /// all. Answers which.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn forget_transfers(
+        &mut self,
+        ids: Option<&[TransferId]>,
+    ) -> Result<Vec<TransferId>, ControlError> {
+        if ids.is_some_and(<[_]>::is_empty) {
+            return Ok(Vec::new());
+        }
+        let ids = ids.map(ids_to).unwrap_or_default();
+        let call = self.stub.forget_transfers(pb::ForgetTransfersRequest { ids });
+        Ok(ids_from(within(ANSWER, call).await?.ids))
+    }
+
+    /// All transfers, in chunks up to the first message that is `complete`, and then what changes of them, once in
+    /// `interval` at most; ends with the engine.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn watch_transfers(
+        &mut self,
+        interval: Duration,
+    ) -> Result<BoxStream<'static, Result<TransferChanges, ControlError>>, ControlError> {
+        let request = pb::WatchTransfersRequest { interval_ms: milliseconds(interval) };
+        Ok(checked(within(ANSWER, self.stub.watch_transfers(request)).await?))
+    }
+
+    /// What is open through the drive, the latest read first, and again whenever that has changed, once in
+    /// `interval` at most; ends with the engine.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn watch_open_files(
+        &mut self,
+        interval: Duration,
+    ) -> Result<BoxStream<'static, Result<Vec<OpenFile>, ControlError>>, ControlError> {
+        let request = pb::WatchOpenFilesRequest { interval_ms: milliseconds(interval) };
+        Ok(checked(within(ANSWER, self.stub.watch_open_files(request)).await?))
+    }
+
+    /// Sets and keeps what contacts' bytes may take of the network; answers what holds now.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn limit_rates(&mut self, change: RateChange) -> Result<RateLimits, ControlError> {
+        Ok(RateLimits::from_proto(within(ANSWER, self.stub.limit_rates(change.to_proto())).await?)?)
+    }
+
     /// Empties the cache, or drops what it has of a path.
     ///
     /// # Errors
@@ -317,5 +406,74 @@ impl ControlClient {
     /// [`ControlError`].
     pub async fn pins(&mut self) -> Result<Vec<PinStatus>, ControlError> {
         Ok(all(within(ANSWER, self.stub.pins(pb::PinsRequest {})).await?.pins)?)
+    }
+
+    /// The settings on disk, and which of them wait for the next start.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn settings(&mut self) -> Result<StoredSettings, ControlError> {
+        let reply = within(ANSWER, self.stub.get_settings(pb::GetSettingsRequest {})).await?;
+        Ok(StoredSettings::from_proto(reply)?)
+    }
+
+    /// Stores other settings and applies what a running engine can; answers what is stored.
+    ///
+    /// # Errors
+    /// [`ControlError`]; nothing is changed then.
+    pub async fn change_settings(&mut self, settings: Settings) -> Result<StoredSettings, ControlError> {
+        let request = pb::ChangeSettingsRequest { settings: Some(settings.to_proto()) };
+        Ok(StoredSettings::from_proto(within(ANSWER, self.stub.change_settings(request)).await?)?)
+    }
+
+    /// Mounts the drive; without an effect if it is mounted.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn mount(&mut self) -> Result<MountStatus, ControlError> {
+        Ok(required(within(ANSWER, self.stub.mount(pb::MountRequest {})).await?.mount, "mount")?)
+    }
+
+    /// Unmounts the drive until [`mount`](Self::mount) or the next start; while programs use it, only if forced.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn unmount(&mut self, force: bool) -> Result<Unmounted, ControlError> {
+        Ok(Unmounted::from_proto(within(ANSWER, self.stub.unmount(pb::UnmountRequest { force })).await?)?)
+    }
+
+    /// Programs that use the drive, as far as this user may see them.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn holders(&mut self) -> Result<Vec<Holder>, ControlError> {
+        Ok(all(within(ANSWER, self.stub.holders(pb::HoldersRequest {})).await?.holders)?)
+    }
+
+    /// What works on this machine, and how to mend what does not.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn doctor(&mut self) -> Result<Vec<Finding>, ControlError> {
+        Ok(all(within(ANSWER, self.stub.doctor(pb::DoctorRequest {})).await?.findings)?)
+    }
+
+    /// Calls the relay at `address` (`HOST` or `HOST:PORT`), which need not be the one in use; how long its answer took.
+    ///
+    /// # Errors
+    /// [`ControlError`], which says what to do.
+    pub async fn test_relay(&mut self, address: String) -> Result<Duration, ControlError> {
+        let reply = within(ANSWER, self.stub.test_relay(pb::TestRelayRequest { address })).await?;
+        let seconds = reply.round_trip_ms / 1e3;
+        Duration::try_from_secs_f64(seconds).map_err(|_| ControlError::Answer("a round trip"))
+    }
+
+    /// A JSON document for whoever looks for a fault: version, system, settings, status, doctor and the latest log
+    /// messages, without names, codes, paths and addresses.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub async fn diagnostics(&mut self) -> Result<String, ControlError> {
+        Ok(within(ANSWER, self.stub.diagnostics(pb::DiagnosticsRequest {})).await?.document)
     }
 }

@@ -2,10 +2,14 @@
 //! build.
 
 pub(crate) mod commands;
+mod diagnosis;
 pub(crate) mod error;
+mod open_files;
 mod pins;
+mod rates;
+mod settings;
 pub(crate) mod status;
-mod transfers;
+pub(crate) mod transfers;
 
 use farhold_wire::proto::control as pb;
 

@@ -4,10 +4,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use farhold_engine::commands::{ContactAdded, DrivePath, Listed, Share, ShareRequest};
+use farhold_engine::commands::{
+    ContactAdded, DrivePath, Holder, Listed, RateChange, RateLimits, Share, ShareRequest, Unmounted,
+};
+use farhold_engine::doctor::Finding;
 use farhold_engine::error::EngineError;
-use farhold_engine::status::{CacheStatus, SessionStatus, Status, TransferId, TransferStatus};
+use farhold_engine::settings::{Settings, StoredSettings};
+use farhold_engine::status::{
+    CacheStatus, MountStatus, OpenFile, SessionStatus, Status, TransferChanges, TransferId, TransferStatus,
+};
 use farhold_engine::{Engine, PinStatus};
+use futures_util::stream::BoxStream;
 
 /// An engine, as commands see it. Names are contacts' names.
 #[async_trait]
@@ -50,6 +57,18 @@ pub trait Host: Send + Sync + 'static {
     async fn wait_transfer(&self, id: TransferId) -> Result<TransferStatus, EngineError>;
     /// Takes what a contact pushes into a folder, or takes nothing from it.
     async fn accept_pushes(&self, contact: &str, folder: Option<PathBuf>) -> Result<(), EngineError>;
+    /// Takes one push that was offered, into a folder or the default one.
+    async fn accept_offer(&self, id: TransferId, folder: Option<PathBuf>) -> Result<(), EngineError>;
+    /// Takes it not.
+    async fn decline_offer(&self, id: TransferId) -> Result<(), EngineError>;
+    /// Takes finished transfers off the list, or these of them; answers which.
+    async fn forget_transfers(&self, ids: Option<Vec<TransferId>>) -> Result<Vec<TransferId>, EngineError>;
+    /// All transfers, and then what changes of them, once in `interval` at most; ends with the engine.
+    fn transfer_changes(&self, interval: Duration) -> BoxStream<'static, TransferChanges>;
+    /// What is open through the drive.
+    async fn open_files(&self) -> Result<Vec<OpenFile>, EngineError>;
+    /// Sets and keeps what contacts' bytes may take of the network.
+    async fn limit_rates(&self, change: RateChange) -> Result<RateLimits, EngineError>;
     /// Empties the cache, or drops what it has of a path.
     async fn drop_cache(&self, path: Option<DrivePath>) -> Result<CacheStatus, EngineError>;
     /// Sets and keeps the cache's limit, in bytes.
@@ -60,6 +79,22 @@ pub trait Host: Send + Sync + 'static {
     async fn unpin(&self, path: DrivePath) -> Result<(), EngineError>;
     /// What is kept so.
     async fn pins(&self) -> Result<Vec<PinStatus>, EngineError>;
+    /// The settings on disk.
+    async fn settings(&self) -> Result<StoredSettings, EngineError>;
+    /// Stores other settings, and applies what a running engine can.
+    async fn change_settings(&self, settings: Settings) -> Result<StoredSettings, EngineError>;
+    /// Mounts the drive.
+    async fn mount(&self) -> Result<MountStatus, EngineError>;
+    /// Unmounts the drive until it is mounted again; while programs use it, only if forced.
+    async fn unmount(&self, force: bool) -> Result<Unmounted, EngineError>;
+    /// Who uses the drive.
+    async fn holders(&self) -> Result<Vec<Holder>, EngineError>;
+    /// What works on this machine.
+    async fn doctor(&self) -> Result<Vec<Finding>, EngineError>;
+    /// Calls a relay; how long its answer took.
+    async fn test_relay(&self, address: &str) -> Result<Duration, EngineError>;
+    /// A document for whoever looks for a fault, without names, codes, paths and addresses.
+    async fn diagnostics(&self) -> Result<String, EngineError>;
 }
 
 #[async_trait]
@@ -140,6 +175,30 @@ impl Host for Engine {
         Self::accept_pushes(self, contact, folder).await
     }
 
+    async fn accept_offer(&self, id: TransferId, folder: Option<PathBuf>) -> Result<(), EngineError> {
+        Self::accept_offer(self, id, folder).await
+    }
+
+    async fn decline_offer(&self, id: TransferId) -> Result<(), EngineError> {
+        Self::decline_offer(self, id).await
+    }
+
+    async fn forget_transfers(&self, ids: Option<Vec<TransferId>>) -> Result<Vec<TransferId>, EngineError> {
+        Self::forget_transfers(self, ids).await
+    }
+
+    fn transfer_changes(&self, interval: Duration) -> BoxStream<'static, TransferChanges> {
+        Self::transfer_changes(self, interval)
+    }
+
+    async fn open_files(&self) -> Result<Vec<OpenFile>, EngineError> {
+        Self::open_files(self).await
+    }
+
+    async fn limit_rates(&self, change: RateChange) -> Result<RateLimits, EngineError> {
+        Self::limit_rates(self, change).await
+    }
+
     async fn drop_cache(&self, path: Option<DrivePath>) -> Result<CacheStatus, EngineError> {
         Self::drop_cache(self, path.as_ref()).await
     }
@@ -157,5 +216,37 @@ impl Host for Engine {
 
     async fn pins(&self) -> Result<Vec<PinStatus>, EngineError> {
         Ok(Self::pinned(self))
+    }
+
+    async fn settings(&self) -> Result<StoredSettings, EngineError> {
+        Self::settings(self).await
+    }
+
+    async fn change_settings(&self, settings: Settings) -> Result<StoredSettings, EngineError> {
+        Self::change_settings(self, settings).await
+    }
+
+    async fn mount(&self) -> Result<MountStatus, EngineError> {
+        Self::mount(self).await
+    }
+
+    async fn unmount(&self, force: bool) -> Result<Unmounted, EngineError> {
+        Self::unmount(self, force).await
+    }
+
+    async fn holders(&self) -> Result<Vec<Holder>, EngineError> {
+        Self::holders(self).await
+    }
+
+    async fn doctor(&self) -> Result<Vec<Finding>, EngineError> {
+        Self::doctor(self).await
+    }
+
+    async fn test_relay(&self, address: &str) -> Result<Duration, EngineError> {
+        Self::test_relay(self, address).await
+    }
+
+    async fn diagnostics(&self) -> Result<String, EngineError> {
+        Self::diagnostics(self).await
     }
 }

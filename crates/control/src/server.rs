@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use farhold_engine::commands::{Listed, ShareRequest};
+use farhold_engine::commands::{Listed, RateChange, ShareRequest};
 use farhold_engine::error::EngineError;
+use farhold_engine::settings::Settings;
 use farhold_engine::status::TransferId;
 use farhold_wire::proto::control as pb;
 use futures_util::stream::{self, BoxStream, StreamExt};
@@ -21,7 +22,8 @@ use tonic::{Request, Response, Status};
 
 use crate::convert::commands::{LISTED_AT_ONCE, drive_path_from, path_from, shares_to};
 use crate::convert::error::to_status;
-use crate::convert::{FromProto, ToProto};
+use crate::convert::transfers::{ids_from, ids_to};
+use crate::convert::{FromProto, ToProto, required};
 use crate::host::Host;
 
 /// Calls that one connection may have under way at once.
@@ -122,6 +124,38 @@ fn started(answer: Result<TransferId, EngineError>) -> Result<Response<pb::Trans
     Ok(Response::new(pb::TransferReply { id: id.0 }))
 }
 
+/// What `look` sees, and again whenever it has changed, once in `interval_ms` at most; until `cancel`.
+fn watched<T, R, F>(
+    interval_ms: u32,
+    cancel: CancellationToken,
+    look: impl Fn() -> F + Send + 'static,
+) -> BoxStream<'static, Result<R, Status>>
+where
+    T: ToProto<Message = R> + Clone + PartialEq + Send + 'static,
+    R: 'static,
+    F: Future<Output = Result<T, EngineError>> + Send,
+{
+    let mut interval = tokio::time::interval(interval_of(interval_ms));
+    interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let seen = stream::unfold((look, interval, None), |(look, mut interval, mut last)| async {
+        let seen = loop {
+            interval.tick().await;
+            match look().await {
+                Ok(seen) if last.as_ref() == Some(&seen) => {}
+                other => break other,
+            }
+        };
+        last = seen.as_ref().ok().cloned();
+        let answer = seen.map(ToProto::to_proto).map_err(|error| to_status(&error));
+        Some((answer, (look, interval, last)))
+    });
+    seen.take_until(cancel.cancelled_owned()).boxed()
+}
+
+fn interval_of(interval_ms: u32) -> Duration {
+    Duration::from_millis(interval_ms.into()).max(LEAST_INTERVAL)
+}
+
 fn id(request: &Request<pb::TransferRequest>) -> TransferId {
     TransferId(request.get_ref().id)
 }
@@ -130,6 +164,8 @@ fn id(request: &Request<pb::TransferRequest>) -> TransferId {
 impl Control for Adapter {
     type WatchStream = BoxStream<'static, Result<pb::StatusReply, Status>>;
     type ListStream = BoxStream<'static, Result<pb::ListReply, Status>>;
+    type WatchTransfersStream = BoxStream<'static, Result<pb::TransferChanges, Status>>;
+    type WatchOpenFilesStream = BoxStream<'static, Result<pb::OpenFilesReply, Status>>;
 
     async fn status(&self, _: Request<pb::StatusRequest>) -> Result<Response<pb::StatusReply>, Status> {
         let status = self.host.status().await.map_err(|error| to_status(&error))?;
@@ -137,23 +173,12 @@ impl Control for Adapter {
     }
 
     async fn watch(&self, request: Request<pb::WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
-        let wanted = Duration::from_millis(request.into_inner().interval_ms.into());
-        let mut interval = tokio::time::interval(wanted.max(LEAST_INTERVAL));
-        interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let watching = (Arc::clone(&self.host), interval, None);
-        let statuses = stream::unfold(watching, |(host, mut interval, mut last)| async {
-            let status = loop {
-                interval.tick().await;
-                match host.status().await {
-                    Ok(status) if last.as_ref() == Some(&status) => {}
-                    other => break other,
-                }
-            };
-            last = status.as_ref().ok().cloned();
-            let answer = status.map(ToProto::to_proto).map_err(|error| to_status(&error));
-            Some((answer, (host, interval, last)))
-        });
-        Ok(Response::new(statuses.take_until(self.cancel.clone().cancelled_owned()).boxed()))
+        let host = Arc::clone(&self.host);
+        let look = move || {
+            let host = Arc::clone(&host);
+            async move { host.status().await }
+        };
+        Ok(Response::new(watched(request.into_inner().interval_ms, self.cancel.clone(), look)))
     }
 
     async fn stop(&self, _: Request<pb::StopRequest>) -> Result<Response<pb::StopReply>, Status> {
@@ -280,6 +305,62 @@ impl Control for Adapter {
         done(self.host.accept_pushes(&contact, folder).await, pb::AcceptPushesReply {})
     }
 
+    async fn accept_offer(
+        &self,
+        request: Request<pb::AcceptOfferRequest>,
+    ) -> Result<Response<pb::TransferChangeReply>, Status> {
+        let pb::AcceptOfferRequest { id, folder } = request.into_inner();
+        let folder = folder.map(path_from).transpose()?;
+        done(self.host.accept_offer(TransferId(id), folder).await, pb::TransferChangeReply {})
+    }
+
+    async fn decline_offer(
+        &self,
+        request: Request<pb::TransferRequest>,
+    ) -> Result<Response<pb::TransferChangeReply>, Status> {
+        done(self.host.decline_offer(id(&request)).await, pb::TransferChangeReply {})
+    }
+
+    async fn forget_transfers(
+        &self,
+        request: Request<pb::ForgetTransfersRequest>,
+    ) -> Result<Response<pb::ForgetTransfersReply>, Status> {
+        let ids = ids_from(request.into_inner().ids);
+        let forgotten = self.host.forget_transfers((!ids.is_empty()).then_some(ids)).await;
+        let forgotten = forgotten.map_err(|error| to_status(&error))?;
+        Ok(Response::new(pb::ForgetTransfersReply { ids: ids_to(&forgotten) }))
+    }
+
+    async fn watch_transfers(
+        &self,
+        request: Request<pb::WatchTransfersRequest>,
+    ) -> Result<Response<Self::WatchTransfersStream>, Status> {
+        let changes = self.host.transfer_changes(interval_of(request.into_inner().interval_ms));
+        let changes = changes.map(|changes| Ok(changes.to_proto()));
+        Ok(Response::new(changes.take_until(self.cancel.clone().cancelled_owned()).boxed()))
+    }
+
+    async fn watch_open_files(
+        &self,
+        request: Request<pb::WatchOpenFilesRequest>,
+    ) -> Result<Response<Self::WatchOpenFilesStream>, Status> {
+        let host = Arc::clone(&self.host);
+        let look = move || {
+            let host = Arc::clone(&host);
+            async move { host.open_files().await }
+        };
+        Ok(Response::new(watched(request.into_inner().interval_ms, self.cancel.clone(), look)))
+    }
+
+    async fn limit_rates(
+        &self,
+        request: Request<pb::LimitRatesRequest>,
+    ) -> Result<Response<pb::LimitRatesReply>, Status> {
+        let change = RateChange::from_proto(request.into_inner())?;
+        let limits = self.host.limit_rates(change).await.map_err(|error| to_status(&error))?;
+        Ok(Response::new(limits.to_proto()))
+    }
+
     async fn drop_cache(
         &self,
         request: Request<pb::DropCacheRequest>,
@@ -312,6 +393,64 @@ impl Control for Adapter {
     async fn pins(&self, _: Request<pb::PinsRequest>) -> Result<Response<pb::PinsReply>, Status> {
         let pins = self.host.pins().await.map_err(|error| to_status(&error))?;
         Ok(Response::new(pb::PinsReply { pins: pins.into_iter().map(ToProto::to_proto).collect() }))
+    }
+
+    async fn get_settings(
+        &self,
+        _: Request<pb::GetSettingsRequest>,
+    ) -> Result<Response<pb::SettingsReply>, Status> {
+        let stored = self.host.settings().await.map_err(|error| to_status(&error))?;
+        Ok(Response::new(stored.to_proto()))
+    }
+
+    async fn change_settings(
+        &self,
+        request: Request<pb::ChangeSettingsRequest>,
+    ) -> Result<Response<pb::SettingsReply>, Status> {
+        let settings: Settings = required(request.into_inner().settings, "settings")?;
+        let stored = self.host.change_settings(settings).await.map_err(|error| to_status(&error))?;
+        Ok(Response::new(stored.to_proto()))
+    }
+
+    async fn mount(&self, _: Request<pb::MountRequest>) -> Result<Response<pb::MountReply>, Status> {
+        let mount = self.host.mount().await.map_err(|error| to_status(&error))?;
+        Ok(Response::new(pb::MountReply { mount: Some(mount.to_proto()) }))
+    }
+
+    async fn unmount(
+        &self,
+        request: Request<pb::UnmountRequest>,
+    ) -> Result<Response<pb::UnmountReply>, Status> {
+        let unmounted = self.host.unmount(request.into_inner().force).await;
+        Ok(Response::new(unmounted.map_err(|error| to_status(&error))?.to_proto()))
+    }
+
+    async fn holders(&self, _: Request<pb::HoldersRequest>) -> Result<Response<pb::HoldersReply>, Status> {
+        let holders = self.host.holders().await.map_err(|error| to_status(&error))?;
+        Ok(Response::new(pb::HoldersReply { holders: holders.into_iter().map(ToProto::to_proto).collect() }))
+    }
+
+    async fn doctor(&self, _: Request<pb::DoctorRequest>) -> Result<Response<pb::DoctorReply>, Status> {
+        let findings = self.host.doctor().await.map_err(|error| to_status(&error))?;
+        let findings = findings.into_iter().map(ToProto::to_proto).collect();
+        Ok(Response::new(pb::DoctorReply { findings }))
+    }
+
+    async fn test_relay(
+        &self,
+        request: Request<pb::TestRelayRequest>,
+    ) -> Result<Response<pb::TestRelayReply>, Status> {
+        let round_trip = self.host.test_relay(&request.into_inner().address).await;
+        let round_trip = round_trip.map_err(|error| to_status(&error))?;
+        Ok(Response::new(pb::TestRelayReply { round_trip_ms: round_trip.as_secs_f64() * 1e3 }))
+    }
+
+    async fn diagnostics(
+        &self,
+        _: Request<pb::DiagnosticsRequest>,
+    ) -> Result<Response<pb::DiagnosticsReply>, Status> {
+        let document = self.host.diagnostics().await.map_err(|error| to_status(&error))?;
+        Ok(Response::new(pb::DiagnosticsReply { document }))
     }
 }
 

@@ -72,6 +72,46 @@ pub struct ContactAdded {
     pub code: String,
 }
 
+/// What contacts' bytes may take of the network, in bytes per second; `None` for as much as there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct RateLimits {
+    /// What is received.
+    pub receive: Option<u64>,
+    /// What is sent.
+    pub send: Option<u64>,
+}
+
+/// A change of [`RateLimits`]; what is `None` stays as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RateChange {
+    /// What is received.
+    pub receive: Option<Option<u64>>,
+    /// What is sent.
+    pub send: Option<Option<u64>>,
+}
+
+/// A program that has something of the drive open, or works in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Holder {
+    /// Its process number.
+    pub pid: u32,
+    /// Its name, as the system tells it.
+    pub program: String,
+    /// What it has open, or the folder that it works in.
+    #[serde(serialize_with = "lossy_path")]
+    pub file: PathBuf,
+}
+
+/// How unmounting ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unmounted {
+    /// Whether the drive is unmounted now.
+    pub unmounted: bool,
+    /// Who uses the drive, so that it stays mounted, or used it when it was unmounted nevertheless. The system may
+    /// hide other users' programs.
+    pub holders: Vec<Holder>,
+}
+
 /// What to share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShareRequest {

@@ -7,6 +7,7 @@
 pub mod commands;
 pub mod config;
 pub mod contacts;
+pub mod doctor;
 pub mod error;
 pub mod layout;
 pub mod secrets;
@@ -22,6 +23,7 @@ mod identity;
 mod latency;
 mod lock;
 mod mounting;
+mod open_files;
 mod pins;
 mod rates;
 mod replication;

@@ -184,6 +184,8 @@ pub enum MountStateName {
     Mounted,
     /// Not there; tried again now and then.
     Failed,
+    /// Not there, as the user asked.
+    Unmounted,
 }
 
 /// The block cache.
@@ -203,6 +205,10 @@ pub struct CacheStatus {
     pub served: u64,
     /// Bytes fetched from contacts.
     pub fetched: u64,
+    /// Bytes that are free on its disk; `None` while that is not known.
+    pub disk_free: Option<u64>,
+    /// Whether the disk is so full that blocks make room for others or are not kept.
+    pub disk_low: bool,
 }
 
 impl CacheStatus {
@@ -251,7 +257,8 @@ pub struct LatencySummary {
     pub max_ms: f64,
 }
 
-pub use crate::transfers::status::{Direction, TransferId, TransferState, TransferStatus};
+pub use crate::open_files::{BlockRun, OpenFile, RunState};
+pub use crate::transfers::status::{Direction, TransferChanges, TransferId, TransferState, TransferStatus};
 
 /// Where this engine can be reached.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -58,7 +58,8 @@ async fn begun(
         TransferState::Done => {
             output.say(|| json!({"id": id, "transfer": transfer}), || output::transfers::ended(&transfer))
         }
-        TransferState::Queued
+        TransferState::Offered
+        | TransferState::Queued
         | TransferState::Running
         | TransferState::Waiting
         | TransferState::Paused

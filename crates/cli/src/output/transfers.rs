@@ -41,7 +41,8 @@ pub(crate) fn progress(transfer: &TransferStatus) -> String {
             parts.push(size::rate(transfer.rate));
             parts.extend(transfer.remaining_seconds.map(|left| format!("{} left", duration(left))));
         }
-        TransferState::Queued
+        TransferState::Offered
+        | TransferState::Queued
         | TransferState::Waiting
         | TransferState::Paused
         | TransferState::Done
@@ -81,6 +82,9 @@ pub(crate) fn ended(transfer: &TransferStatus) -> String {
             format!("the transfer of {what} is paused{reason}. Go on with: farhold resume {id}")
         }
         TransferState::Cancelled => format!("the transfer of {what} was cancelled{reason}"),
+        TransferState::Offered => {
+            format!("{what} is offered. Take it with: farhold accept {id}, or not with: farhold decline {id}")
+        }
         TransferState::Queued | TransferState::Running | TransferState::Waiting => {
             format!("the transfer of {what} goes on{reason}")
         }

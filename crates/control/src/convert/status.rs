@@ -282,6 +282,7 @@ impl ToProto for MountStatus {
         let state = match self.state {
             MountStateName::Mounted => pb::MountState::Mounted,
             MountStateName::Failed => pb::MountState::Failed,
+            MountStateName::Unmounted => pb::MountState::Unmounted,
         };
         pb::Mount { point: path_to(&self.point), state: state.into(), reason: self.reason }
     }
@@ -294,6 +295,7 @@ impl FromProto for MountStatus {
         let state = match mount.state() {
             pb::MountState::Mounted => MountStateName::Mounted,
             pb::MountState::Failed => MountStateName::Failed,
+            pb::MountState::Unmounted => MountStateName::Unmounted,
             pb::MountState::Unspecified => return Err(Malformed("mount state")),
         };
         Ok(Self { point: path_from(mount.point)?, state, reason: mount.reason })
@@ -304,8 +306,8 @@ impl ToProto for CacheStatus {
     type Message = pb::Cache;
 
     fn to_proto(self) -> pb::Cache {
-        let CacheStatus { limit, used, hits, misses, hit_rate, served, fetched } = self;
-        pb::Cache { limit, used, hits, misses, served, fetched, hit_rate }
+        let CacheStatus { limit, used, hits, misses, hit_rate, served, fetched, disk_free, disk_low } = self;
+        pb::Cache { limit, used, hits, misses, served, fetched, hit_rate, disk_free, disk_low }
     }
 }
 
@@ -313,8 +315,8 @@ impl FromProto for CacheStatus {
     type Message = pb::Cache;
 
     fn from_proto(cache: pb::Cache) -> Result<Self, Malformed> {
-        let pb::Cache { limit, used, hits, misses, served, fetched, hit_rate } = cache;
-        Ok(Self { limit, used, hits, misses, hit_rate, served, fetched })
+        let pb::Cache { limit, used, hits, misses, served, fetched, hit_rate, disk_free, disk_low } = cache;
+        Ok(Self { limit, used, hits, misses, hit_rate, served, fetched, disk_free, disk_low })
     }
 }
 

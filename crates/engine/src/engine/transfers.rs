@@ -3,15 +3,17 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use farhold_wire::Name;
+use futures_util::stream::{self, BoxStream, StreamExt};
 
 use super::Engine;
 use crate::commands::DrivePath;
 use crate::controller::{Order, blocking};
 use crate::error::EngineError;
 use crate::layout::Layout;
-use crate::status::{TransferId, TransferStatus};
+use crate::status::{TransferChanges, TransferId, TransferStatus};
 use crate::transfers::Job;
 use crate::transfers::error::TransferError;
 
@@ -96,6 +98,41 @@ impl Engine {
             status = self.inner.parts.transfers.rests(id) => status,
             () = self.inner.tasks.work.cancelled() => Err(EngineError::Stopping),
         }
+    }
+
+    /// Takes one push that was offered, into `folder` or into the user's `Downloads/Farhold`.
+    ///
+    /// # Errors
+    /// [`EngineError::Transfer`].
+    pub async fn accept_offer(&self, id: TransferId, _folder: Option<PathBuf>) -> Result<(), EngineError> {
+        Err(TransferError::Unknown { id }.into())
+    }
+
+    /// Does not take it; its sender is told.
+    ///
+    /// # Errors
+    /// [`EngineError::Transfer`].
+    pub async fn decline_offer(&self, id: TransferId) -> Result<(), EngineError> {
+        self.cancel_transfer(id).await
+    }
+
+    /// Takes transfers that are done, cancelled or failed off the list, with what they left unfinished: these, or
+    /// all. Answers which.
+    ///
+    /// # Errors
+    /// [`EngineError::Transfer`].
+    pub async fn forget_transfers(
+        &self,
+        _ids: Option<Vec<TransferId>>,
+    ) -> Result<Vec<TransferId>, EngineError> {
+        Ok(Vec::new())
+    }
+
+    /// All transfers, in chunks up to the first that is `complete`, and then what changes of them, once in `interval`
+    /// at most; ends with the engine.
+    pub fn transfer_changes(&self, _interval: Duration) -> BoxStream<'static, TransferChanges> {
+        let first = TransferChanges { changed: self.transfers(), removed: Vec::new(), complete: true };
+        stream::iter([first]).chain(stream::pending()).boxed()
     }
 
     /// Takes what a contact pushes into a folder from now on, or nothing any more.

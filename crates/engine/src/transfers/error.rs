@@ -88,6 +88,14 @@ pub enum TransferError {
         /// Its number.
         id: TransferId,
     },
+    /// What is offered neither pauses nor goes on.
+    #[error(
+        "transfer {id} is an offer; take it with: farhold accept {id}, or not with: farhold decline {id}"
+    )]
+    Offered {
+        /// Its number.
+        id: TransferId,
+    },
     /// As many as there can be.
     #[error("there are too many unfinished transfers; cancel some first")]
     TooMany,
@@ -133,7 +141,7 @@ impl TransferError {
     pub fn class(&self) -> ErrorClass {
         match self {
             Self::Unknown { .. } => ErrorClass::NotFound,
-            Self::Over { .. } | Self::Exists { .. } => ErrorClass::Conflict,
+            Self::Over { .. } | Self::Offered { .. } | Self::Exists { .. } => ErrorClass::Conflict,
             Self::Theirs { .. } | Self::TooMany => ErrorClass::Refused,
             Self::NoPath { .. } | Self::NoHome | Self::NoName { .. } => ErrorClass::Usage,
             Self::Local { source, .. } if source.kind() == io::ErrorKind::NotFound => ErrorClass::NotFound,
@@ -151,6 +159,7 @@ impl TransferError {
             Refused::Over(state) => Self::Over { id, state },
             Refused::Theirs => Self::Theirs { id },
             Refused::TooMany => Self::TooMany,
+            Refused::Offered => Self::Offered { id },
         }
     }
 }

@@ -47,6 +47,8 @@ pub enum Direction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TransferState {
+    /// A contact's push that the user has neither accepted nor declined.
+    Offered,
     /// Waits for its turn.
     Queued,
     /// Bytes move.
@@ -67,6 +69,7 @@ impl TransferState {
     /// Its name, as in JSON.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Offered => "offered",
             Self::Queued => "queued",
             Self::Running => "running",
             Self::Waiting => "waiting",
@@ -81,8 +84,13 @@ impl TransferState {
     pub fn rests(self) -> bool {
         match self {
             Self::Queued | Self::Running | Self::Waiting => false,
-            Self::Paused | Self::Done | Self::Failed | Self::Cancelled => true,
+            Self::Offered | Self::Paused | Self::Done | Self::Failed | Self::Cancelled => true,
         }
+    }
+
+    /// Whether it may be taken off the list: nothing happens any more unless `resume` tries again.
+    pub fn is_finished(self) -> bool {
+        matches!(self, Self::Done | Self::Failed | Self::Cancelled)
     }
 
     /// Whether nothing happens any more at all.
@@ -123,4 +131,15 @@ pub struct TransferStatus {
     /// Where it lands on this machine, once that is known.
     #[serde(serialize_with = "lossy_option")]
     pub destination: Option<PathBuf>,
+}
+
+/// What has changed of the transfers since a watcher was told last.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct TransferChanges {
+    /// New ones, and others as they are now.
+    pub changed: Vec<TransferStatus>,
+    /// Those that are no more.
+    pub removed: Vec<TransferId>,
+    /// At first a watcher is told all that there is, in chunks: false of each but the last.
+    pub complete: bool,
 }

@@ -94,6 +94,8 @@ pub(crate) enum Refused {
     Over(TransferState),
     Theirs,
     TooMany,
+    /// It is to be accepted or declined.
+    Offered,
 }
 
 /// A transfer to be taken up.
@@ -176,6 +178,7 @@ impl Table {
     pub(crate) fn pause(&mut self, id: TransferId) -> Result<(), Refused> {
         let item = self.mine(id)?;
         match item.record.state {
+            TransferState::Offered => Err(Refused::Offered),
             TransferState::Queued | TransferState::Running | TransferState::Waiting => {
                 item.set(TransferState::Paused, None);
                 Ok(())
@@ -200,6 +203,7 @@ impl Table {
                 item.need_root();
                 Ok(())
             }
+            TransferState::Offered => Err(Refused::Offered),
             TransferState::Queued | TransferState::Running => Ok(()),
             over @ (TransferState::Done | TransferState::Cancelled) => Err(Refused::Over(over)),
         }
@@ -211,7 +215,8 @@ impl Table {
         match item.record.state {
             TransferState::Done => Err(Refused::Over(TransferState::Done)),
             TransferState::Cancelled => Ok(()),
-            TransferState::Queued
+            TransferState::Offered
+            | TransferState::Queued
             | TransferState::Running
             | TransferState::Waiting
             | TransferState::Paused

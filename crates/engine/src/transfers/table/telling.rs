@@ -25,7 +25,8 @@ impl Table {
             TransferState::Paused | TransferState::Waiting | TransferState::Failed => {
                 item.set(TransferState::Queued, None);
             }
-            TransferState::Queued | TransferState::Running | TransferState::Done => {}
+            TransferState::Offered | TransferState::Queued | TransferState::Running | TransferState::Done => {
+            }
         }
         Some(OfferAnswer::Accepted)
     }
@@ -147,7 +148,8 @@ impl Item {
                 }
             }
             TransferState::Done => return Standing::Open,
-            TransferState::Queued
+            TransferState::Offered
+            | TransferState::Queued
             | TransferState::Running
             | TransferState::Waiting
             | TransferState::Paused
@@ -209,6 +211,7 @@ impl Item {
     fn report(&self) -> Option<Report> {
         let record = &self.record;
         let state = match record.state {
+            TransferState::Offered => Told::Waiting,
             TransferState::Queued => Told::Queued,
             TransferState::Running => Told::Running,
             TransferState::Waiting => Told::Waiting,
