@@ -1,7 +1,5 @@
 //! The cache as others see it.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +10,7 @@ use tokio_util::task::TaskTracker;
 use zeroize::Zeroizing;
 
 use crate::FETCH_BYTES;
+use crate::blocks::Blocks;
 use crate::counters::Counters;
 use crate::fetch::SIZE_MOST;
 use crate::key::ContentKey;
@@ -78,39 +77,11 @@ pub struct Stats {
     pub bypasses: u64,
     /// Blocks removed to make room.
     pub evictions: u64,
-}
-
-/// Where the cache has a block of a content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum BlockState {
-    /// On disk, or about to be written there.
-    Stored,
-    /// In memory only.
-    Memory,
-    /// Asked for because somebody waits for it or it is to be kept, or being loaded.
-    InFlight,
-    /// Asked for because somebody will probably read it.
-    ReadAhead,
-}
-
-/// Which blocks of a content the cache has. What is in none of the runs is absent.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Blocks {
-    /// Block numbers in order, each once; neighbours in the same state are one run.
-    pub runs: Vec<(Range<u64>, BlockState)>,
-}
-
-impl Blocks {
-    /// How many blocks are on disk or in memory.
-    pub fn cached(&self) -> u64 {
-        let cached = |state| matches!(state, BlockState::Stored | BlockState::Memory);
-        self.runs.iter().filter(|(_, state)| cached(*state)).map(|(run, _)| run.end - run.start).sum()
-    }
-
-    /// Whether anything is on its way.
-    pub fn is_fetching(&self) -> bool {
-        self.runs.iter().any(|(_, state)| matches!(state, BlockState::InFlight | BlockState::ReadAhead))
-    }
+    /// Bytes that are free on the disk, as it was seen last, some seconds ago at most while the disk answers; `None`
+    /// if it would not say.
+    pub disk_free: Option<u64>,
+    /// The disk is nearly full: blocks make room for others, or are not kept.
+    pub disk_low: bool,
 }
 
 /// Blocks on disk and in memory, filled from [`BlockSource`]s. Clones are the same cache.
@@ -221,6 +192,7 @@ impl Cache {
     /// Counters and sizes.
     pub fn stats(&self) -> Stats {
         let (limit, used) = self.shared.store.usage();
+        let room = self.shared.store.room();
         let counters = &self.shared.counters;
         Stats {
             limit,
@@ -231,21 +203,16 @@ impl Cache {
             fetched_bytes: counters.fetched_bytes.get(),
             bypasses: counters.bypasses.get(),
             evictions: counters.evictions.get(),
+            disk_free: room.free,
+            disk_low: room.low,
         }
     }
 
-    /// Which blocks of `key` are here.
+    /// Which blocks of `key` are here. Touches no disk and holds no lock for long, but of a content of which very much
+    /// is here it takes some milliseconds.
     pub fn blocks(&self, key: ContentKey) -> Blocks {
-        let mut states: BTreeMap<u64, BlockState> = self.shared.indexes(&key).into_iter().collect();
-        states.extend(self.shared.store.indexes(&key).into_iter().map(|index| (index, BlockState::Stored)));
-        let mut runs: Vec<(Range<u64>, BlockState)> = Vec::new();
-        for (index, state) in states {
-            match runs.last_mut() {
-                Some((run, former)) if run.end == index && *former == state => run.end += 1,
-                Some(_) | None => runs.push((index..index + 1, state)),
-            }
-        }
-        Blocks { runs }
+        let (stored, queued) = self.shared.store.blocks(&key);
+        Blocks::new(&stored, queued, self.shared.indexes(&key))
     }
 
     /// Ends every fetch, writes what is queued (for at most 5 s) and stops. Reads fail from now on.

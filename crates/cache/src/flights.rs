@@ -11,7 +11,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::cache::BlockState;
+use crate::blocks::BlockState;
 use crate::key::{BLOCK_BYTES, BlockId, ContentKey, block_length};
 use crate::reader::ReadError;
 

@@ -5,6 +5,7 @@
 //! `read_ahead`. Around them, `shared` holds what all readers of a cache share, `fetch` carries bytes from a source,
 //! `store` from and to the disk.
 
+mod blocks;
 mod cache;
 mod counters;
 mod fetch;
@@ -22,10 +23,11 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-pub use cache::{BlockState, Blocks, Cache, CacheConfig, Stats};
+pub use blocks::{BlockState, Blocks};
+pub use cache::{Cache, CacheConfig, Stats};
 pub use fill::FillError;
 pub use key::{BLOCK_BYTES, ContentKey};
-pub use reader::{ReadError, ReadReply, Reader};
+pub use reader::{ReadError, ReadReply, Reader, Usage};
 pub use source::{BlockSource, FetchError, Fetched, Urgency};
 pub use store::PinError;
 

@@ -1,7 +1,7 @@
 //! Reading one content.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::{Bytes, BytesMut};
 use tokio::sync::watch;
@@ -46,6 +46,18 @@ pub enum ReadError {
 pub struct Reader {
     shared: Arc<Shared>,
     asker: Asker,
+    usage: Mutex<Usage>,
+}
+
+/// What was read through a reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Where the last read ended, in bytes, and when it began; `None` before the first one.
+    pub last: Option<(u64, Instant)>,
+    /// Blocks of reads for which nothing had to be asked.
+    pub hits: u64,
+    /// Blocks of reads that had to be asked for.
+    pub misses: u64,
 }
 
 impl std::fmt::Debug for Reader {
@@ -69,7 +81,7 @@ enum Outcome<T> {
 impl Reader {
     pub(crate) fn new(shared: Arc<Shared>, version: Version, source: Arc<dyn BlockSource>) -> Self {
         let number = shared.open_reader(version);
-        Self { shared, asker: Asker { number, version, source } }
+        Self { shared, asker: Asker { number, version, source }, usage: Mutex::default() }
     }
 
     pub(crate) fn asker(&self) -> &Asker {
@@ -84,6 +96,20 @@ impl Reader {
     /// Its size, in bytes.
     pub fn size(&self) -> u64 {
         self.asker.version.size
+    }
+
+    /// What was read through it so far.
+    pub fn usage(&self) -> Usage {
+        *self.usage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, bytes: &Range<u64>, hits: u64, misses: u64) {
+        self.shared.counters.hits.add(hits);
+        self.shared.counters.misses.add(misses);
+        let mut usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
+        usage.last = Some((bytes.end, Instant::now()));
+        usage.hits += hits;
+        usage.misses += misses;
     }
 
     /// Reads up to `len` bytes from `offset` on; nothing at or behind the end.
@@ -116,8 +142,7 @@ impl Reader {
         self.shared.store.listed(version.key, version.size).await;
         let blocks = blocks_of(&bytes);
         let (hits, misses) = self.shared.begin_read(&self.asker, version, bytes.clone())?;
-        self.shared.counters.hits.add(hits);
-        self.shared.counters.misses.add(misses);
+        self.note(&bytes, hits, misses);
         let mut given_up = GivenUp { shared: &self.shared, key: version.key, blocks: blocks.clone() };
         let mut pieces = Vec::with_capacity(1);
         for index in blocks {

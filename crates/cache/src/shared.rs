@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::FETCH_BYTES;
-use crate::cache::BlockState;
+use crate::blocks::BlockState;
 use crate::counters::Counters;
 use crate::fetch::Fetch;
 use crate::flights::{Arrival, Carrier, Departure, FlightId, Flights, Progress};
@@ -112,6 +112,7 @@ impl Shared {
                 let Some(shared) = shared.upgrade() else { return };
                 let is_stored = |id: &BlockId, length| shared.store.contains(id, length);
                 shared.state().memory.sweep(Instant::now(), is_stored);
+                shared.store.look_at_room();
             }
         };
         self.tasks.spawn(stop.run_until_cancelled_owned(sweeping));

@@ -10,9 +10,11 @@
 mod disk;
 mod holes;
 mod index;
+mod room;
 mod worker;
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -29,6 +31,7 @@ use crate::seal::Seal;
 pub(crate) use disk::{Disk, Files};
 pub use index::PinError;
 pub(crate) use index::{Scope, ranges};
+pub(crate) use room::DiskRoom;
 use worker::Worker;
 #[cfg(test)]
 pub(crate) use {
@@ -46,6 +49,8 @@ const COMMAND_PATIENCE: Duration = Duration::from_secs(10);
 const SUSPENSION: Duration = Duration::from_secs(10);
 /// Commands in the queue, beside its bound in bytes.
 const QUEUE: usize = 4096;
+/// Blocks of a content that are looked at without letting others at the index.
+const SLICE: usize = 4096;
 /// Commands per visit to a blocking thread.
 const BATCH: usize = 16;
 
@@ -212,11 +217,45 @@ impl Store {
         (index.limit(), index.used())
     }
 
-    /// The blocks of `key` on disk and in the queue.
-    pub(crate) fn indexes(&self, key: &ContentKey) -> Vec<u64> {
-        let mut indexes = self.queued.indexes(key);
-        indexes.extend(self.worker.index().indexes(key));
-        indexes
+    /// The blocks of `key` on disk, in order, and those in the queue, in none. Of a huge content the index is looked
+    /// at in slices, so that nobody waits for it long.
+    pub(crate) fn blocks(&self, key: &ContentKey) -> (Vec<Range<u64>>, Vec<u64>) {
+        let queued = self.queued.indexes(key);
+        let mut runs: Vec<Range<u64>> = Vec::new();
+        let mut from = 0;
+        loop {
+            let index = self.worker.index();
+            let mut looked_at = 0;
+            for number in index.indexes(key, from).take(SLICE) {
+                looked_at += 1;
+                from = number + 1;
+                match runs.last_mut() {
+                    Some(run) if run.end == number => run.end = from,
+                    Some(_) | None => runs.push(number..from),
+                }
+            }
+            if looked_at < SLICE {
+                return (runs, queued);
+            }
+        }
+    }
+
+    /// What is known of the room on the disk.
+    pub(crate) fn room(&self) -> DiskRoom {
+        self.worker.room()
+    }
+
+    /// Looks anew at the room on the disk, in the background; not while that disk is slow.
+    pub(crate) fn look_at_room(&self) {
+        if self.is_suspended() {
+            return;
+        }
+        let Ok(permit) = Arc::clone(&self.loads).try_acquire_owned() else { return };
+        let worker = Arc::clone(&self.worker);
+        spawn_blocking(move || {
+            worker.look_at_room();
+            drop(permit);
+        });
     }
 
     /// Nothing is queued any more; the task ends when it has done what is.
@@ -251,7 +290,11 @@ impl Store {
 async fn work(worker: Arc<Worker>, queued: Arc<Queued>, mut queue: mpsc::Receiver<Command>) {
     let scanning = Arc::clone(&worker);
     // Should it panic, the cache goes on without what was not found.
-    spawn_blocking(move || scanning.scan()).await.ok();
+    let scan = move || {
+        scanning.scan();
+        scanning.look_at_room();
+    };
+    spawn_blocking(scan).await.ok();
     loop {
         let mut batch = Vec::with_capacity(BATCH);
         if queue.recv_many(&mut batch, BATCH).await == 0 {

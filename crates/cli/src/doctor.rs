@@ -1,46 +1,13 @@
 //! `farhold doctor`: what works on this machine, and how to mend what does not.
 
-use farhold_control::ControlClient;
+use farhold_control::{ControlClient, ControlError};
 use farhold_engine::RelayAddress;
+use farhold_engine::doctor::{self, Finding, Running, Verdict};
 use farhold_engine::layout::Layout;
-use farhold_engine::settings::Settings;
-use serde::Serialize;
 use serde_json::json;
 
 use crate::exit::CommandError;
 use crate::output::Output;
-
-mod checks;
-
-/// How a check ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Verdict {
-    Ok,
-    /// Works, but not everywhere or not for long.
-    Warning,
-    Failed,
-}
-
-/// One thing that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Finding {
-    check: &'static str,
-    verdict: Verdict,
-    detail: String,
-    /// What to do; `None` if nothing.
-    fix: Option<String>,
-}
-
-impl Finding {
-    fn ok(check: &'static str, detail: impl Into<String>) -> Self {
-        Self { check, verdict: Verdict::Ok, detail: detail.into(), fix: None }
-    }
-
-    fn bad(check: &'static str, verdict: Verdict, detail: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { check, verdict, detail: detail.into(), fix: Some(fix.into()) }
-    }
-}
 
 /// Looks at everything; the command succeeds whatever it finds.
 pub(crate) async fn run(
@@ -50,26 +17,15 @@ pub(crate) async fn run(
 ) -> Result<(), CommandError> {
     let asked = async { ControlClient::attach(&layout.control_socket()).await?.status().await };
     let asked = asked.await;
-    let engine = checks::engine(asked.as_ref().err());
-    let running = asked.ok();
-    let (settings, read) = match Settings::read(&layout.settings()) {
-        Ok(settings) => (settings.unwrap_or_default(), None),
-        Err(error) => (Settings::default(), Some(error)),
+    let silent = asked.as_ref().err().map(ToString::to_string).unwrap_or_default();
+    let running = match &asked {
+        Ok(status) => Running::Yes(status),
+        Err(ControlError::NotRunning { .. }) => Running::No,
+        Err(ControlError::Failed { .. } | ControlError::TimedOut | ControlError::Answer(_)) => {
+            Running::Silent { reason: &silent }
+        }
     };
-    let known = running.as_ref().and_then(|status| status.network.relay.clone()).or(settings.relay.clone());
-    let relay = relay.or_else(|| known.and_then(|relay| relay.parse().ok()));
-    let findings = [
-        engine,
-        checks::fuse(),
-        checks::mount(running.as_ref()),
-        checks::settings(read.as_ref()),
-        checks::config_rights(layout),
-        checks::secrets(layout),
-        checks::relay::tcp(relay.as_ref()).await,
-        checks::relay::udp(relay.as_ref()).await,
-        checks::port(settings.listen_port, running.as_ref()),
-        checks::watches(),
-    ];
+    let findings = doctor::examine(layout, relay, running).await;
     let well = findings.iter().all(|finding| finding.verdict != Verdict::Failed);
     output.say(|| json!({"ok": well, "checks": findings}), || text(&findings))
 }
@@ -93,9 +49,15 @@ mod tests {
 
     #[test]
     fn a_fix_follows_what_it_mends() {
+        let finding = |check: &str, verdict, detail: &str, fix: Option<&str>| Finding {
+            check: check.to_owned(),
+            verdict,
+            detail: detail.to_owned(),
+            fix: fix.map(str::to_owned),
+        };
         let findings = [
-            Finding::ok("relay", "answers"),
-            Finding::bad("fuse", Verdict::Failed, "no /dev/fuse", "modprobe fuse"),
+            finding("relay", Verdict::Ok, "answers", None),
+            finding("fuse", Verdict::Failed, "no /dev/fuse", Some("modprobe fuse")),
         ];
         assert_eq!(text(&findings), "ok    relay: answers\nBAD   fuse: no /dev/fuse\n      -> modprobe fuse");
         let json = serde_json::to_value(&findings[1]).unwrap();

@@ -25,7 +25,7 @@ use crate::pins::Pins;
 use crate::pins::keeper::Keeper;
 use crate::replication::Follower;
 use crate::seek::FetchMeter;
-use crate::settings::Settings;
+use crate::settings::{Settings, StoredSettings};
 use crate::storage::{Storage, mark};
 
 /// Orders that may wait: each comes from a caller who waits for its answer.
@@ -64,6 +64,13 @@ pub(crate) enum Order {
     LimitCache {
         bytes: u64,
         reply: Reply<()>,
+    },
+    Settings {
+        reply: Reply<StoredSettings>,
+    },
+    ChangeSettings {
+        settings: Box<Settings>,
+        reply: Reply<StoredSettings>,
     },
     /// What a contact shares, if it is paired.
     Replica {
@@ -152,6 +159,10 @@ impl Controller {
             Order::Want { name, wanted, reply } => drop(reply.send(self.want(&name, wanted).await)),
             Order::Accept { name, folder, reply } => drop(reply.send(self.accept(&name, folder).await)),
             Order::LimitCache { bytes, reply } => drop(reply.send(self.limit_cache(bytes).await)),
+            Order::Settings { reply } => drop(reply.send(Ok(self.stored_settings()))),
+            Order::ChangeSettings { settings, reply } => {
+                drop(reply.send(self.change_settings(*settings).await));
+            }
             Order::Replica { id, reply } => {
                 drop(reply.send(Ok(self.links.get(&id).map(|link| link.replica.clone()))));
             }
@@ -236,6 +247,18 @@ impl Controller {
         blocking(move || saved.save(&path)).await?;
         self.settings = settings;
         Ok(())
+    }
+
+    fn stored_settings(&self) -> StoredSettings {
+        StoredSettings { settings: self.settings.clone(), restart_needed: Vec::new() }
+    }
+
+    async fn change_settings(&mut self, settings: Settings) -> Result<StoredSettings, EngineError> {
+        self.storage.cache.set_limit(settings.cache_limit).await?;
+        let (path, saved) = (self.layout.settings(), settings.clone());
+        blocking(move || saved.save(&path)).await?;
+        self.settings = settings;
+        Ok(self.stored_settings())
     }
 
     /// A pending contact was met. It is on disk before the peer hears so.

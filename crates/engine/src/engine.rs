@@ -31,8 +31,11 @@ use crate::storage::{Places, Storage};
 use crate::transfers::{Scheduler, Transfers};
 
 mod contacts;
+mod diagnosis;
 mod drive;
+mod mount;
 mod pins;
+mod settings;
 mod shares;
 mod status;
 mod transfers;

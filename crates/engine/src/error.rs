@@ -8,14 +8,14 @@ use std::time::Duration;
 use farhold_cache::PinError;
 use farhold_catalog::{CatalogError, ShareError};
 use farhold_mount::MountError;
-use farhold_net::NetError;
+use farhold_net::{NetError, RelayTestError};
 use farhold_vfs::{DriveError, VfsError};
 use serde::{Deserialize, Serialize};
 
 use crate::commands::DrivePathError;
 use crate::contacts::ContactError;
 use crate::secrets::SecretsError;
-use crate::settings::SettingsError;
+use crate::settings::{InvalidSetting, SettingsError};
 use crate::transfers::error::TransferError;
 
 /// Kinds of failure, as far as a caller can act on them.
@@ -69,6 +69,12 @@ pub enum EngineError {
     /// The settings cannot be used.
     #[error(transparent)]
     Settings(#[from] SettingsError),
+    /// A setting cannot have that value.
+    #[error("{0}; nothing was changed")]
+    Setting(#[from] InvalidSetting),
+    /// A relay that was tested cannot be used.
+    #[error(transparent)]
+    RelayTest(#[from] RelayTestError),
     /// The secrets cannot be used.
     #[error(transparent)]
     Secrets(#[from] SecretsError),
@@ -178,12 +184,14 @@ impl EngineError {
             | Self::Task(_) => ErrorClass::Internal,
             Self::NoHome { .. }
             | Self::DrivePath(_)
+            | Self::Setting(_)
             | Self::ContactNeeded { .. }
             | Self::OneNameManyPaths
             | Self::CacheLimit { .. } => ErrorClass::Usage,
             Self::Contact(error) => error.class(),
             Self::Transfer(error) => error.class(),
             Self::Net(error) => net(error),
+            Self::RelayTest(error) => relay_test(error),
             Self::Mount(error) => mount(error),
             Self::Drive { source, .. } => drive(*source),
             Self::Share { source, .. } => share(source),
@@ -231,6 +239,15 @@ fn net(error: &NetError) -> ErrorClass {
         NetError::TooManyContacts => ErrorClass::Refused,
         NetError::UnknownContact(_) => ErrorClass::NotFound,
         NetError::Random(_) | NetError::Quic(_) => ErrorClass::Internal,
+    }
+}
+
+fn relay_test(error: &RelayTestError) -> ErrorClass {
+    match error {
+        RelayTestError::NotFound { .. } => ErrorClass::NotFound,
+        RelayTestError::Refused { .. } | RelayTestError::Unreachable { .. } => ErrorClass::NotConnected,
+        RelayTestError::NoAnswer { .. } => ErrorClass::TimedOut,
+        RelayTestError::NoRelay { .. } => ErrorClass::Refused,
     }
 }
 

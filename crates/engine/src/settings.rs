@@ -4,9 +4,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use farhold_net::{NetError, RelayAddress};
 use serde::{Deserialize, Serialize};
 
 use crate::files;
+
+pub use key::SettingsKey;
+
+mod key;
 
 /// The schema that this build reads and writes.
 const VERSION: u32 = 1;
@@ -21,7 +26,6 @@ pub const DEFAULT_CACHE_BYTES: u64 = 10_000_000_000;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    version: u32,
     /// The relay, `HOST:PORT`; without one, contacts cannot find each other.
     pub relay: Option<String>,
     /// Where the drive is mounted; `null` for `~/Farhold`.
@@ -41,12 +45,15 @@ pub struct Settings {
     pub cache_dir: Option<PathBuf>,
     /// Room for the block cache, in bytes.
     pub cache_limit: u64,
+    /// Most bytes received per second; `null` for as many as come.
+    pub limit_receive: Option<u64>,
+    /// Most bytes sent per second; `null` for as many as can be.
+    pub limit_send: Option<u64>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            version: VERSION,
             relay: None,
             drive: None,
             mount: true,
@@ -56,8 +63,49 @@ impl Default for Settings {
             relay_only: false,
             cache_dir: None,
             cache_limit: DEFAULT_CACHE_BYTES,
+            limit_receive: None,
+            limit_send: None,
         }
     }
+}
+
+/// The settings as they are on disk, and what of them waits for the next start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StoredSettings {
+    /// What the next start takes.
+    pub settings: Settings,
+    /// Keys that were changed since the start, and that this run cannot take over or has an option for.
+    pub restart_needed: Vec<SettingsKey>,
+}
+
+/// The file: the settings, and the schema that they are written in.
+#[derive(Serialize)]
+struct File<'a> {
+    version: u32,
+    #[serde(flatten)]
+    settings: &'a Settings,
+}
+
+/// Why a value cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum InvalidSetting {
+    /// The relay is no address.
+    #[error("relay: {0}")]
+    Relay(#[source] NetError),
+    /// A folder would depend on where a program was started.
+    #[error("{}: {} does not begin with /; write the whole path", key.name(), path.display())]
+    Relative {
+        /// Which setting.
+        key: SettingsKey,
+        /// Its value.
+        path: PathBuf,
+    },
+    /// The cache would be of no use.
+    #[error("cache_limit must be at least {LEAST_CACHE_BYTES} bytes")]
+    CacheLimit,
+    /// Nothing would ever come through.
+    #[error("{} must be at least 1 byte per second, or null for no limit", .0.name())]
+    NoRate(SettingsKey),
 }
 
 /// Why there are no settings.
@@ -87,11 +135,13 @@ pub enum SettingsError {
         /// What it says.
         version: u64,
     },
-    /// A value outside its range.
-    #[error("{}: cache_limit must be at least {LEAST_CACHE_BYTES} bytes; the file was left as it is", path.display())]
-    CacheLimit {
+    /// A value that cannot be used.
+    #[error("{}: {source}; the file was left as it is", path.display())]
+    Invalid {
         /// The settings file.
         path: PathBuf,
+        /// What is wrong.
+        source: InvalidSetting,
     },
 }
 
@@ -119,19 +169,51 @@ impl Settings {
             return Ok(None);
         };
         let damaged = |source| SettingsError::Damaged { path: path.to_owned(), source };
+        let mut keys: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_slice(&content).map_err(damaged)?;
         // The version is looked at first: another one may have other keys.
-        let value: serde_json::Value = serde_json::from_slice(&content).map_err(damaged)?;
-        match value.get("version").and_then(serde_json::Value::as_u64) {
-            Some(version) if version != u64::from(VERSION) => {
-                return Err(SettingsError::Version { path: path.to_owned(), version });
+        match keys.remove("version").and_then(|version| version.as_u64()) {
+            Some(version) if version == u64::from(VERSION) => {}
+            Some(version) => return Err(SettingsError::Version { path: path.to_owned(), version }),
+            None => return Err(damaged(serde::de::Error::missing_field("version"))),
+        }
+        let settings: Self = serde_json::from_value(keys.into()).map_err(damaged)?;
+        match settings.check() {
+            Ok(()) => Ok(Some(settings)),
+            Err(source) => Err(SettingsError::Invalid { path: path.to_owned(), source }),
+        }
+    }
+
+    /// Whether every value can be used.
+    ///
+    /// # Errors
+    /// [`InvalidSetting`], of the first that cannot.
+    pub fn check(&self) -> Result<(), InvalidSetting> {
+        self.relay_address()?;
+        for (key, path) in [(SettingsKey::Drive, &self.drive), (SettingsKey::CacheDir, &self.cache_dir)] {
+            if let Some(path) = path.as_ref().filter(|path| !path.is_absolute()) {
+                return Err(InvalidSetting::Relative { key, path: path.clone() });
             }
-            Some(_) | None => {}
         }
-        let settings: Self = serde_json::from_value(value).map_err(damaged)?;
-        if settings.cache_limit < LEAST_CACHE_BYTES {
-            return Err(SettingsError::CacheLimit { path: path.to_owned() });
+        if self.cache_limit < LEAST_CACHE_BYTES {
+            return Err(InvalidSetting::CacheLimit);
         }
-        Ok(Some(settings))
+        for (key, rate) in
+            [(SettingsKey::LimitReceive, self.limit_receive), (SettingsKey::LimitSend, self.limit_send)]
+        {
+            if rate == Some(0) {
+                return Err(InvalidSetting::NoRate(key));
+            }
+        }
+        Ok(())
+    }
+
+    /// The relay.
+    ///
+    /// # Errors
+    /// [`InvalidSetting::Relay`].
+    pub fn relay_address(&self) -> Result<Option<RelayAddress>, InvalidSetting> {
+        self.relay.as_deref().map(str::parse).transpose().map_err(InvalidSetting::Relay)
     }
 
     /// Replaces the file as a whole.
@@ -139,7 +221,7 @@ impl Settings {
     /// # Errors
     /// [`SettingsError::Io`]; the file holds what it held.
     pub fn save(&self, path: &Path) -> Result<(), SettingsError> {
-        let mut content = serde_json::to_vec_pretty(self)
+        let mut content = serde_json::to_vec_pretty(&File { version: VERSION, settings: self })
             .map_err(|source| SettingsError::Damaged { path: path.to_owned(), source })?;
         content.push(b'\n');
         files::replace(path, &content).map_err(|source| SettingsError::Io { path: path.to_owned(), source })

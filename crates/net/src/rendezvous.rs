@@ -8,6 +8,7 @@
 mod heartbeat;
 mod link;
 mod mailbox;
+pub(crate) mod probe;
 pub(crate) mod reflexive;
 pub(crate) mod rpc;
 mod watcher;

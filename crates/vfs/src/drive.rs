@@ -4,6 +4,7 @@ mod changes;
 mod files;
 mod folders;
 mod lookup;
+mod open;
 mod warming;
 
 use std::collections::HashMap;
@@ -27,6 +28,8 @@ use crate::shown::{Marks, ShownNames, Side, TreeRoot};
 
 use files::OpenedFile;
 use folders::OpenedFolder;
+
+pub use open::FileInUse;
 
 /// How a drive is made.
 #[derive(Debug, Clone)]

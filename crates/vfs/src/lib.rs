@@ -18,7 +18,7 @@ mod slots;
 mod warm;
 
 pub use attr::{Attr, Change, DirEntry, DiskSpace, Handle, NodeId, NodeKind, OpenFile, OpenMode, Owner};
-pub use drive::{Drive, DriveConfig, DriveError};
+pub use drive::{Drive, DriveConfig, DriveError, FileInUse};
 pub use error::VfsError;
 pub use invalidation::{Invalidation, Invalidations};
 pub use peer::{ContactView, PeerError, PeerTree, SMALL_FILE_BYTES, SMALL_FILES, SmallFile};

@@ -363,9 +363,10 @@ impl Index {
         contents.flat_map(|content| self.segments(content)).collect()
     }
 
-    /// The blocks of `key`, in order.
-    pub(crate) fn indexes(&self, key: &ContentKey) -> impl Iterator<Item = u64> {
-        self.content(key).into_iter().flat_map(|content| content.blocks.keys().copied())
+    /// The blocks of `key` from number `from` on, in order.
+    pub(crate) fn indexes(&self, key: &ContentKey, from: u64) -> impl Iterator<Item = u64> {
+        let content = self.content(key).into_iter();
+        content.flat_map(move |content| content.blocks.range(from..).map(|(index, _)| *index))
     }
 
     /// One block of each segment, unless the content is pinned.

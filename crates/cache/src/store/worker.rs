@@ -15,10 +15,8 @@ use crate::key::{BLOCK_BYTES, BlockId, ContentKey};
 use crate::seal::{SEAL_BYTES, Seal};
 use crate::store::disk::Files;
 use crate::store::index::{Index, Room, Scope};
+use crate::store::room::DiskRoom;
 
-/// The file system is never taken below this much free space, or below a fiftieth of its size if that is less.
-const FREE_BYTES: u64 = 512_000_000;
-const FREE_FRACTION: u64 = 50;
 /// Most blocks removed for one to be written: room that others use up faster is not worth the whole cache.
 const EVICTIONS_AT_ONCE: usize = 64;
 /// Blocks removed when a write finds the disk full in spite of the guard.
@@ -41,6 +39,7 @@ pub(crate) struct Worker {
     files: Box<dyn Files>,
     seal: Seal,
     index: Mutex<Index>,
+    room: Mutex<DiskRoom>,
     counters: Arc<Counters>,
     /// The folder is there, and how files lie in it is known.
     prepared: Mutex<bool>,
@@ -55,6 +54,7 @@ impl Worker {
             files,
             seal,
             index: Mutex::new(Index::new(limit)),
+            room: Mutex::default(),
             counters,
             prepared: Mutex::default(),
             scanned: AtomicBool::new(false),
@@ -64,6 +64,25 @@ impl Worker {
 
     pub(crate) fn index(&self) -> MutexGuard<'_, Index> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known of the room on the disk.
+    pub(crate) fn room(&self) -> DiskRoom {
+        *self.disk_room()
+    }
+
+    /// Looks at the room on the disk anew.
+    pub(crate) fn look_at_room(&self) {
+        let space = self.files.space();
+        let mut room = self.disk_room();
+        match space {
+            Ok(space) => room.seen(space),
+            Err(_) => room.unknown(),
+        }
+    }
+
+    fn disk_room(&self) -> MutexGuard<'_, DiskRoom> {
+        self.room.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes in what lies on disk, and removes what is over the limit. Nothing is written before it succeeds.
@@ -222,6 +241,7 @@ impl Worker {
         if !matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
             return Err(error.into());
         }
+        self.disk_room().full();
         let alone = self.index().is_alone(id);
         self.files.remove(id, alone)?;
         for _ in 0..EVICTIONS_WHEN_FULL {
@@ -236,7 +256,7 @@ impl Worker {
     fn keep_free(&self, needed: u64) -> Result<(), Bypass> {
         for _ in 0..EVICTIONS_AT_ONCE {
             let space = self.files.space()?;
-            if space.free >= needed + FREE_BYTES.min(space.total / FREE_FRACTION) {
+            if self.disk_room().allows(space, needed) {
                 return Ok(());
             }
             let victim = self.index().oldest().ok_or(Bypass::DiskFull)?;

@@ -19,6 +19,9 @@ pub(crate) fn text(status: &Status) -> String {
                 (MountStateName::Mounted, _) => point,
                 (MountStateName::Failed, Some(reason)) => format!("{point}, NOT MOUNTED: {reason}"),
                 (MountStateName::Failed, None) => format!("{point}, NOT MOUNTED"),
+                (MountStateName::Unmounted, _) => {
+                    format!("unmounted, as asked; farhold mount brings it back to {point}")
+                }
             }
         }
     };

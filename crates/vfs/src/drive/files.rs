@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use farhold_cache::{FetchError, ReadError, Reader};
+use farhold_cache::{ContentKey, FetchError, ReadError, Reader, Usage};
 use farhold_catalog::{Entry, EntryId, EntryKind, Version};
 use tokio::time::Instant;
 
 use super::lookup::{entry_attr, gone};
+use super::open::Place;
 use super::{Drive, local, lock};
 use crate::attr::{Attr, Handle, NodeId, OpenFile, OpenMode};
 use crate::contact::Contact;
@@ -61,6 +62,7 @@ pub(super) struct TheirFile {
     reading: Mutex<Reading>,
     /// What was waited for in vain last, and until when.
     in_vain: Mutex<Option<(Range<u64>, Instant)>>,
+    pub(super) place: Mutex<Place>,
 }
 
 /// The version that is read now.
@@ -87,6 +89,17 @@ impl TheirFile {
     /// Of the version that is read now, in bytes.
     pub(super) fn size(&self) -> u64 {
         lock(&self.reading).reader.size()
+    }
+
+    /// The version that is read now, and its size in bytes.
+    pub(super) fn shown(&self) -> (ContentKey, u64) {
+        let reading = lock(&self.reading);
+        (reading.reader.key(), reading.reader.size())
+    }
+
+    /// What was read of that version.
+    pub(super) fn usage(&self) -> Usage {
+        lock(&self.reading).reader.usage()
     }
 
     fn was_in_vain(&self, offset: u64) -> bool {
@@ -292,6 +305,7 @@ fn open_theirs(
         read_to: AtomicU64::new(0),
         reading,
         in_vain: Mutex::default(),
+        place: Mutex::default(),
     };
     Ok((OpenedFile::Theirs(file), Some(ContentState::Version(entry.version))))
 }

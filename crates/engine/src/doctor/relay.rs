@@ -4,12 +4,12 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use farhold_engine::RelayAddress;
+use farhold_net::RelayAddress;
 use farhold_wire::datagram::{Datagram, LONGEST, RequestNonce};
 use tokio::net::{TcpStream, UdpSocket, lookup_host};
 use tokio::time::timeout;
 
-use super::super::{Finding, Verdict};
+use super::{Finding, Verdict};
 
 /// How long a relay may take to accept a connection: a few round trips of the longest link.
 const WITHIN: Duration = Duration::from_secs(3);
@@ -18,7 +18,7 @@ const TRIES: usize = 4;
 const ANSWER: Duration = Duration::from_millis(800);
 
 /// Whether both TCP ports accept connections.
-pub(in super::super) async fn tcp(relay: Option<&RelayAddress>) -> Finding {
+pub(super) async fn tcp(relay: Option<&RelayAddress>) -> Finding {
     let Some(relay) = relay else {
         return Finding::bad(
             "relay",
@@ -48,7 +48,7 @@ pub(in super::super) async fn tcp(relay: Option<&RelayAddress>) -> Finding {
 }
 
 /// Whether datagrams come and go, and from where the relay sees them come.
-pub(in super::super) async fn udp(relay: Option<&RelayAddress>) -> Finding {
+pub(super) async fn udp(relay: Option<&RelayAddress>) -> Finding {
     let Some(relay) = relay else { return Finding::ok("udp", "is not looked at without a relay") };
     match seen_from(relay).await {
         Ok((here, seen)) if here.ip() == seen.ip() => {

@@ -6,31 +6,20 @@ use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use farhold_control::ControlError;
-use farhold_engine::layout::{Layout, open_to_others};
-use farhold_engine::settings::SettingsError;
-use farhold_engine::status::{MountStateName, Status};
-
-use super::{Finding, Verdict};
-
-pub(super) mod relay;
+use super::{Finding, Running, Verdict};
+use crate::layout::{Layout, open_to_others};
+use crate::settings::SettingsError;
+use crate::status::{MountStateName, Status};
 
 /// Watched folders that a large shared tree needs; systems used to allow 8192.
 const WATCHES: u64 = 65_536;
 
-pub(super) fn engine(problem: Option<&ControlError>) -> Finding {
-    match problem {
-        None => Finding::ok("engine", "runs"),
-        Some(ControlError::NotRunning { .. }) => {
-            Finding::bad("engine", Verdict::Warning, "does not run", "start it with: farhold up")
-        }
-        Some(error @ (ControlError::Failed { .. } | ControlError::TimedOut | ControlError::Answer(_))) => {
-            Finding::bad(
-                "engine",
-                Verdict::Failed,
-                error.to_string(),
-                "end its process, and start it with: farhold up",
-            )
+pub(super) fn engine(running: Running<'_>) -> Finding {
+    match running {
+        Running::Yes(_) => Finding::ok("engine", "runs"),
+        Running::No => Finding::bad("engine", Verdict::Warning, "does not run", "start it with: farhold up"),
+        Running::Silent { reason } => {
+            Finding::bad("engine", Verdict::Failed, reason, "end its process, and start it with: farhold up")
         }
     }
 }
