@@ -1,11 +1,11 @@
 // A desktop of the test's own: display, session bus, window manager, and folders. Nothing of the user's is seen or touched.
 
-import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { Program, run } from "./processes.mjs";
+import { Program, cleanups, processes, run } from "./processes.mjs";
 import { TrayHost } from "./tray.mjs";
 import { until } from "./until.mjs";
 
@@ -37,6 +37,8 @@ export class Desktop {
     this.programs = [];
     /** @type {TrayHost | null} */
     this.host = null;
+    this.cleanup = () => this.close();
+    cleanups.add(this.cleanup);
   }
 
   /** @param {{ tray?: boolean }} [options] whether a panel with a tray is there */
@@ -110,15 +112,15 @@ export class Desktop {
 
   /** Ends everything in order; what is still there then is ended too, and is an error. */
   async close() {
+    cleanups.delete(this.cleanup);
     /** @type {unknown[]} */
     const failures = [];
     for (const program of this.programs.reverse()) {
       await program.stop().catch((error) => failures.push(error));
     }
-    const left = await until("helpers of ended programs are gone", async () => (await this.#left()).length === 0, 5_000)
-      .then(() => [])
-      .catch(() => this.#left());
-    for (const { id, name } of left) {
+    const left = () => processes(MARK, this.folder);
+    await until("helpers of ended programs are gone", async () => (await left()).length === 0, 5_000).catch(() => {});
+    for (const { id, name } of await left()) {
       failures.push(new Error(`left running: ${name} (${id})`));
       process.kill(id, "SIGKILL");
     }
@@ -136,20 +138,6 @@ export class Desktop {
       .split("\n")
       .map((line) => line.split(" ")[1] ?? "")
       .filter((point) => point.startsWith(`${this.folder}/`));
-  }
-
-  /** Processes that were started on this desktop, directly or not, and still run. */
-  async #left() {
-    const mark = `${MARK}=${this.folder}\0`;
-    const found = [];
-    for (const id of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
-      // One that ended meanwhile, or that is another user's, cannot be read.
-      const environ = await readFile(`/proc/${id}/environ`, "utf8").catch(() => "");
-      if (!environ.includes(mark)) continue;
-      const name = await readFile(`/proc/${id}/comm`, "utf8").catch(() => "");
-      found.push({ id: Number(id), name: name.trim() });
-    }
-    return found;
   }
 }
 

@@ -1,6 +1,7 @@
 // Programs that a test starts. Each is ended by its id, at the latest when the test's own process ends, whatever ended it.
 
 import { spawn } from "node:child_process";
+import { readFile, readdir } from "node:fs/promises";
 import { createInterface } from "node:readline";
 
 /** How long a program may take to end once asked; the window promises 10 s. */
@@ -9,9 +10,16 @@ const END_WITHIN = 12_000;
 /** @type {Set<Program>} */
 const running = new Set();
 
+/** @type {Set<() => Promise<unknown>>} what a signal to us does before we end; programs are ended anyway */
+export const cleanups = new Set();
+
+/** @type {Promise<unknown> | null} */
+let ending = null;
 for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
-  process.once(signal, async () => {
-    await Promise.allSettled([...running].reverse().map((program) => program.stop()));
+  // More signals may come: from the terminal, and from the test runner.
+  process.on(signal, async () => {
+    ending ??= Promise.allSettled([...cleanups].map((cleanup) => cleanup()));
+    await ending;
     process.exit(130);
   });
 }
@@ -169,4 +177,21 @@ export async function run(command, args, options) {
   } finally {
     await program.kill();
   }
+}
+
+/**
+ * The running processes that were started with a variable of that value in their environment.
+ * @param {string} variable
+ * @param {string} value
+ */
+export async function processes(variable, value) {
+  const found = [];
+  for (const id of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
+    // One that ended meanwhile, or that is another user's, cannot be read; one that nobody waited for has none.
+    const environ = await readFile(`/proc/${id}/environ`, "utf8").catch(() => "");
+    if (!environ.split("\0").includes(`${variable}=${value}`)) continue;
+    const name = await readFile(`/proc/${id}/comm`, "utf8").catch(() => "");
+    found.push({ id: Number(id), name: name.trim() });
+  }
+  return found;
 }
