@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/cargo.sh
 
-npm ci --silent
+[ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --silent
 npx vite build --logLevel warn
 npx vite build --mode mock --logLevel warn
 # The page becomes part of the window's program, so it is built first.

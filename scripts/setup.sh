@@ -7,6 +7,9 @@ set -euo pipefail
 needs="cc:gcc fusermount3:fuse3"
 if [ "${1:-}" = test ]; then
     needs="$needs setpriv:util-linux python3:python3 curl:curl ip:iproute2 nft:nftables"
+    # A display of the tests' own, what drives the window on it, and what shows the page without the window.
+    needs="$needs Xvfb:xvfb dbus-daemon:dbus-daemon openbox:openbox xdotool:xdotool xprop:x11-utils"
+    needs="$needs WebKitWebDriver:webkit2gtk-driver chromium:chromium"
 fi
 
 missing=""
@@ -14,6 +17,14 @@ for need in $needs; do
     command -v "${need%%:*}" >/dev/null || missing="$missing ${need##*:}"
 done
 [ -e /usr/include/stdlib.h ] || [ "$(uname)" != Linux ] || missing="$missing libc6-dev"
+if [ "${1:-}" = test ] && [ "$(uname)" = Linux ]; then
+    # What has no command of its own: a file that must be there -> its package.
+    for need in /usr/lib/python3/dist-packages/gi:python3-gi \
+        "/usr/lib/*/girepository-1.0/Gtk-3.0.typelib:gir1.2-gtk-3.0" \
+        /usr/share/fonts/truetype/dejavu:fonts-dejavu-core; do
+        compgen -G "${need%%:*}" >/dev/null || missing="$missing ${need##*:}"
+    done
+fi
 
 if [ -n "$missing" ]; then
     if ! command -v apt-get >/dev/null; then
