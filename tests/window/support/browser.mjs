@@ -101,7 +101,16 @@ export class Tab {
     // The address alone with another fragment would not load the page again.
     await this.page.goto("about:blank");
     await this.page.goto(`${this.address}?${new URLSearchParams({ scenario, ...more })}#${view}`);
-    await this.page.getByRole("main").waitFor();
+    await this.page.getByRole("heading", { level: 1 }).waitFor();
+  }
+
+  /**
+   * Waits until everything that comes has come; in the scenario "loading" nothing does.
+   * @param {string} scenario
+   */
+  async settled(scenario) {
+    if (scenario === "loading") return;
+    await this.page.waitForFunction(() => document.querySelector('[aria-busy="true"]') === null);
   }
 
   /** What is wrong with the page for those who see, hear or point differently. */

@@ -71,13 +71,26 @@ export class TrayHost {
     return this.#ask({ do: "menu" });
   }
 
+  /** The one icon's picture, to be compared with others. */
+  async picture() {
+    return (await this.items())[0]?.Picture;
+  }
+
+  /**
+   * Waits until the menu has an entry whose label matches.
+   * @param {RegExp} label
+   */
+  shows(label) {
+    return until(`the tray shows ${label}`, async () => (await this.menu()).some((entry) => label.test(entry.label)));
+  }
+
   /**
    * Waits until the menu has an entry there that can be chosen, and chooses it.
-   * @param {...string} path its label after those of the menus around it
+   * @param {...RegExp} path what matches its label, after those of the menus around it
    */
   async choose(...path) {
-    await until(`the tray's ${path.join(" / ")} can be chosen`, async () => {
-      await this.#ask({ do: "click", path });
+    await until(`the tray's ${path.join(" > ")} can be chosen`, async () => {
+      await this.#ask({ do: "click", path: path.map((label) => label.source) });
       return true;
     });
   }
@@ -89,7 +102,7 @@ export class TrayHost {
   notification(text) {
     /** @type {{ summary: string, body: string }[]} */
     const all = [];
-    return until(`a notification of ${text}, not ${JSON.stringify(all)}`, async () => {
+    return until(`a notification of ${text}`, async () => {
       all.push(...(await this.#ask({ do: "notifications" })));
       return all.find(({ summary, body }) => text.test(`${summary}\n${body}`));
     });

@@ -5,12 +5,14 @@ Reads one JSON request a line ({"id", "do", ...}) and answers each with one line
 
   items                  the registered tray icons with their properties
   menu                   the first icon's menu as a tree
-  click {"path": [...]}  a click on the entry that these labels lead to
+  click {"path": [...]}  a click on the entry that labels lead to which match these regular expressions
   host {"present": bool} whether a panel with a tray is there
   notifications          those that came since the last request
 """
 
+import hashlib
 import json
+import re
 import sys
 
 from gi.repository import Gio, GLib
@@ -131,7 +133,9 @@ class Panel:
 
     def properties(self, item):
         (found,) = self.call(*item, PROPERTIES, "GetAll", GLib.Variant("(s)", (ITEM,)))
-        return {name: value for name, value in found.items() if isinstance(value, (str, bool, int))}
+        # Two icons are the same picture if this is the same.
+        picture = hashlib.sha256(repr((found.get("IconPixmap"), found.get("IconName"))).encode()).hexdigest()
+        return {"Picture": picture, **{name: value for name, value in found.items() if isinstance(value, (str, bool, int))}}
 
     def first(self):
         if not self.items:
@@ -163,7 +167,7 @@ class Panel:
         service, menu = self.first()
         found = self.tree(service, menu)
         for label in path:
-            named = [below for below in found["entries"] if below["label"] == label]
+            named = [below for below in found["entries"] if re.search(label, below["label"])]
             if not named:
                 raise Failure(f"no entry {label!r} among {[below['label'] for below in found['entries']]}")
             found = named[0]

@@ -11,6 +11,43 @@ import { Page, freePort } from "./webdriver.mjs";
 
 const TITLE = "Farhold";
 
+/** What window.json holds for somebody who knows the window. */
+const REMEMBERED = {
+  version: 1,
+  preferences: {
+    theme: "light",
+    language: "en",
+    scale: 100,
+    notifications: { present: true, offered: true, transferDone: true, transferFailed: true, conflict: true, diskLow: true },
+    autostart: false,
+    closeToTray: true,
+    firstRunDone: true,
+  },
+  place: null,
+  safe_renderer: false,
+};
+
+/**
+ * What settings.json holds.
+ * @param {string | null} relay
+ */
+export function settings(relay) {
+  return {
+    version: 1,
+    relay,
+    drive: null,
+    mount: true,
+    allow_other: false,
+    listen_port: 0,
+    lan: true,
+    relay_only: false,
+    cache_dir: null,
+    cache_limit: 1_000_000_000,
+    limit_receive: null,
+    limit_send: null,
+  };
+}
+
 /** A user of the window: their home, in which the window is started, perhaps again and again. */
 export class User extends Engine {
   /**
@@ -25,17 +62,34 @@ export class User extends Engine {
   }
 
   /**
+   * Somebody who knows the window already.
    * @param {import("./desktop.mjs").Desktop} desktop
-   * @param {{ settings?: object | string, preferences?: object }} [files] what their config directory holds already
+   * @param {string | null} relay
    */
-  static async create(desktop, { settings, preferences } = {}) {
+  static async create(desktop, relay) {
+    const user = await User.newcomer(desktop);
+    await user.write("settings.json", settings(relay));
+    await user.write("window.json", REMEMBERED);
+    return user;
+  }
+
+  /**
+   * Somebody who has nothing of Farhold yet.
+   * @param {import("./desktop.mjs").Desktop} desktop
+   */
+  static async newcomer(desktop) {
     const user = new User(desktop, await mkdtemp(join(desktop.folder, "user-")));
     await mkdir(user.config, { recursive: true, mode: 0o700 });
-    const write = (/** @type {string} */ name, /** @type {object | string} */ content) =>
-      writeFile(join(user.config, name), typeof content === "string" ? content : JSON.stringify(content));
-    if (settings) await write("settings.json", settings);
-    if (preferences) await write("window.json", preferences);
     return user;
+  }
+
+  /**
+   * Writes a file of the config directory.
+   * @param {string} name
+   * @param {object | string} content
+   */
+  write(name, content) {
+    return writeFile(join(this.config, name), typeof content === "string" ? content : JSON.stringify(content));
   }
 
   get env() {
