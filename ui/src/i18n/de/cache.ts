@@ -26,17 +26,16 @@ export const cache: Translation<typeof original> = {
   "cache.figure.none": "noch keine",
 
   "cache.limit.label": "Grenze",
-  "cache.limit.change": "Grenze ändern",
+  "cache.limit.change": "Grenze des Caches",
   "cache.limit.hint": "Zum Beispiel 20 GB. Eine niedrigere Grenze gilt sofort.",
+  "cache.limit.action": "Grenze ändern …",
   "cache.limit.save": "Grenze setzen",
-  "cache.limit.cancel": "Abbrechen",
   "cache.limit.done": "Der Cache darf jetzt {limit} belegen.",
   "cache.drop.action": "Alles verwerfen …",
   "cache.drop.title": "Alles im Cache verwerfen?",
   "cache.drop.message":
     "{bytes} werden von diesem Rechner entfernt und beim Lesen neu geholt. Angeheftete Dateien bleiben. Es geht nichts verloren.",
   "cache.drop.confirm": "{bytes} verwerfen",
-  "cache.drop.cancel": "Behalten",
   "cache.drop.done": "Der Cache ist geleert.",
 
   "cache.pins.title": "Angeheftet",
@@ -52,15 +51,14 @@ export const cache: Translation<typeof original> = {
   "cache.pins.waiting": "Wartet auf den Kontakt",
   "cache.pins.noRoom": "Passt nicht hinein",
   "cache.pins.gone": "Nicht mehr da",
-  "cache.pins.unpin": "Lösen",
-  "cache.pins.unpin.of": "{name} lösen",
+  "cache.pins.unpin": "Loslösen",
+  "cache.pins.unpin.of": "{name} loslösen",
   "cache.pins.unpinned": "{name} ist nicht mehr angeheftet.",
   "cache.pins.progress": "Geholt von {name}",
 
   "cache.open.title": "Offene Dateien",
   "cache.open.note": "Was Programme gerade lesen und welche Teile davon hier sind.",
   "cache.open.none": "Keine Datei vom Laufwerk ist offen.",
-  "cache.open.loading": "Offene Dateien werden gesucht …",
   "cache.open.list": "Offene Dateien",
   "cache.open.opens": {
     one: "einmal offen",
@@ -73,7 +71,6 @@ export const cache: Translation<typeof original> = {
     one: "Jedes Kästchen ist ein Block von {bytes}.",
     other: "Jedes Kästchen sind {count} Blöcke, {bytes}.",
   },
-  "cache.open.pick": "Wähle eine Datei, um ihre Blöcke zu sehen.",
   "cache.open.summary":
     "{name}: {cached} von {size} hier, {demand} gerade angefragt, {ahead} werden vorausgelesen, {missing} fehlen.",
   "cache.open.playheads": "Gelesen wird bei {places}.",

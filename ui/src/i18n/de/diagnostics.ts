@@ -8,7 +8,7 @@ export const diagnostics: Translation<typeof original> = {
   "diagnostics.doctor.note": "Sieht nach, was Farhold auf diesem Rechner braucht.",
   "diagnostics.doctor.again": "Erneut prüfen",
   "diagnostics.doctor.running": "Wird geprüft …",
-  "diagnostics.doctor.failed": "Die Prüfung war nicht möglich",
+  "diagnostics.doctor.impossible": "Die Prüfung war nicht möglich",
   "diagnostics.doctor.good": "Alles, was geprüft wurde, funktioniert.",
   "diagnostics.doctor.bad": {
     one: "{count} Prüfung ist gescheitert.",
@@ -20,7 +20,7 @@ export const diagnostics: Translation<typeof original> = {
   },
   "diagnostics.doctor.ok": "Funktioniert",
   "diagnostics.doctor.warning": "Hinweis",
-  "diagnostics.doctor.bad.one": "Gescheitert",
+  "diagnostics.doctor.failed": "Gescheitert",
   "diagnostics.doctor.fix": "Was zu tun ist",
   "diagnostics.doctor.copy": "Kopieren, was zu tun ist: {check}",
 
@@ -29,9 +29,7 @@ export const diagnostics: Translation<typeof original> = {
     "Versionen, Prüfungen, Zustände und das letzte Protokoll, für jemanden, der hilft. Namen, Pfade, Adressen und Codes sind entfernt.",
   "diagnostics.export.preview": "Vorschau …",
   "diagnostics.export.save": "Speichern …",
-  "diagnostics.export.loading": "Der Bericht wird erstellt …",
   "diagnostics.export.content": "Inhalt des Berichts",
-  "diagnostics.export.close": "Schließen",
   "diagnostics.export.saved": "Der Bericht ist gespeichert.",
   "diagnostics.export.show": "Im Ordner zeigen",
 
@@ -57,10 +55,7 @@ export const diagnostics: Translation<typeof original> = {
   "diagnostics.about.licence.note":
     "Farhold ist freie Software unter der GNU General Public License, Version 3 oder später. Es gibt keinerlei Gewährleistung.",
   "diagnostics.about.notices": "Lizenzen der Bestandteile",
+  "diagnostics.about.notices.show": "Lizenzen der Bestandteile …",
   "diagnostics.about.notices.note": "Bibliotheken, aus denen Farhold besteht, und ihre Lizenzen.",
-  "diagnostics.about.notices.close": "Schließen",
   "diagnostics.about.notices.filter": "Filtern",
-  "diagnostics.about.notices.name": "Bibliothek",
-  "diagnostics.about.notices.version": "Version",
-  "diagnostics.about.notices.licence": "Lizenz",
 };

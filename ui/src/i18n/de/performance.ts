@@ -86,10 +86,6 @@ export const performance: Translation<typeof original> = {
   "performance.lanes.missing": "Fehlt: {reason}",
 
   "performance.ways.title": "Bessere Wege, die nicht stehen",
-  "performance.path.lan": "Gleiches Netzwerk",
-  "performance.path.direct": "Direkt",
-  "performance.path.punched": "Durch NAT",
-  "performance.path.relayed": "Über Relay",
 
   "performance.chart.table": "Als Tabelle",
   "performance.chart.time": "Zeit",

@@ -5,7 +5,6 @@ export const settings: Translation<typeof original> = {
   "settings.title": "Einstellungen",
   "settings.loading": "Einstellungen werden gelesen …",
   "settings.failed": "Die Einstellungen lassen sich nicht lesen",
-  "settings.retry": "Noch einmal",
 
   "settings.drive.title": "Laufwerk",
   "settings.drive.mount": "Laufwerk einbinden",
@@ -66,7 +65,6 @@ export const settings: Translation<typeof original> = {
     other: "{count} Felder brauchen eine Korrektur",
   },
   "settings.changes.discard": "Verwerfen",
-  "settings.changes.save": "Speichern",
   "settings.changed": "Geändert",
   "settings.saved": "Die Einstellungen sind gespeichert.",
   "settings.restart.title": "Ein Neustart ist nötig",
@@ -75,6 +73,8 @@ export const settings: Translation<typeof original> = {
   "settings.restart.action": "Neu starten",
   "settings.restart.done": "Farhold ist neu gestartet.",
   "settings.field.allowOther": "Andere Benutzer",
+  "settings.field.cacheDir": "Ordner des Caches",
+  "settings.field.cacheLimit": "Grenze des Caches",
   "settings.field.mount": "Einbinden",
 
   "settings.window.title": "Fenster",

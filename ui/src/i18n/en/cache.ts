@@ -22,16 +22,15 @@ export const cache = {
   "cache.figure.none": "none yet",
 
   "cache.limit.label": "Limit",
-  "cache.limit.change": "Change limit",
+  "cache.limit.change": "Limit of the cache",
   "cache.limit.hint": "Such as 20 GB. A lower limit holds at once.",
+  "cache.limit.action": "Change limit…",
   "cache.limit.save": "Set limit",
-  "cache.limit.cancel": "Cancel",
   "cache.limit.done": "The cache may now take {limit}.",
   "cache.drop.action": "Drop everything…",
   "cache.drop.title": "Drop everything from the cache?",
   "cache.drop.message": "{bytes} are removed from this machine and fetched again when they are read. Pinned files stay. Nothing is lost.",
   "cache.drop.confirm": "Drop {bytes}",
-  "cache.drop.cancel": "Keep",
   "cache.drop.done": "The cache was dropped.",
 
   "cache.pins.title": "Pinned",
@@ -55,7 +54,6 @@ export const cache = {
   "cache.open.title": "Open files",
   "cache.open.note": "What programs read now, and which parts are here.",
   "cache.open.none": "No file of the drive is open.",
-  "cache.open.loading": "Looking at open files …",
   "cache.open.list": "Open files",
   "cache.open.opens": {
     one: "open once",
@@ -68,7 +66,6 @@ export const cache = {
     one: "Each square is one block of {bytes}.",
     other: "Each square is {count} blocks, {bytes}.",
   },
-  "cache.open.pick": "Choose a file to see its blocks.",
   "cache.open.summary":
     "{name}: {cached} of {size} here, {demand} asked for now, {ahead} being read ahead, {missing} missing.",
   "cache.open.playheads": "Read at {places}.",

@@ -5,7 +5,7 @@ export const diagnostics = {
   "diagnostics.doctor.note": "Looks at what Farhold needs on this machine.",
   "diagnostics.doctor.again": "Check again",
   "diagnostics.doctor.running": "Checking …",
-  "diagnostics.doctor.failed": "The checks could not be made",
+  "diagnostics.doctor.impossible": "The checks could not be made",
   "diagnostics.doctor.good": "Everything that was checked works.",
   "diagnostics.doctor.bad": {
     one: "{count} check failed.",
@@ -17,7 +17,7 @@ export const diagnostics = {
   },
   "diagnostics.doctor.ok": "Works",
   "diagnostics.doctor.warning": "Note",
-  "diagnostics.doctor.bad.one": "Failed",
+  "diagnostics.doctor.failed": "Failed",
   "diagnostics.doctor.fix": "What to do",
   "diagnostics.doctor.copy": "Copy what to do about {check}",
 
@@ -26,9 +26,7 @@ export const diagnostics = {
     "Versions, checks, states and the latest log, to send to somebody who helps. Names, paths, addresses and codes are taken out.",
   "diagnostics.export.preview": "Preview…",
   "diagnostics.export.save": "Save…",
-  "diagnostics.export.loading": "The report is being made …",
   "diagnostics.export.content": "Content of the report",
-  "diagnostics.export.close": "Close",
   "diagnostics.export.saved": "The report is saved.",
   "diagnostics.export.show": "Show in folder",
 
@@ -54,10 +52,7 @@ export const diagnostics = {
   "diagnostics.about.licence.note":
     "Farhold is free software under the GNU General Public License, version 3 or later. It comes without any warranty.",
   "diagnostics.about.notices": "Licences of its parts",
+  "diagnostics.about.notices.show": "Licences of its parts…",
   "diagnostics.about.notices.note": "Libraries that Farhold is built with, and the licences that they are under.",
-  "diagnostics.about.notices.close": "Close",
   "diagnostics.about.notices.filter": "Filter",
-  "diagnostics.about.notices.name": "Library",
-  "diagnostics.about.notices.version": "Version",
-  "diagnostics.about.notices.licence": "Licence",
 } as const;

@@ -82,10 +82,6 @@ export const performance = {
   "performance.lanes.missing": "Missing: {reason}",
 
   "performance.ways.title": "Better ways that do not stand",
-  "performance.path.lan": "Same network",
-  "performance.path.direct": "Direct",
-  "performance.path.punched": "Hole-punched",
-  "performance.path.relayed": "Relayed",
 
   "performance.chart.table": "As a table",
   "performance.chart.time": "Time",

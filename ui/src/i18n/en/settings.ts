@@ -2,7 +2,6 @@ export const settings = {
   "settings.title": "Settings",
   "settings.loading": "Reading the settings …",
   "settings.failed": "The engine's settings cannot be read",
-  "settings.retry": "Try again",
 
   "settings.drive.title": "Drive",
   "settings.drive.mount": "Mount the drive",
@@ -62,7 +61,6 @@ export const settings = {
     other: "{count} fields need a correction",
   },
   "settings.changes.discard": "Discard",
-  "settings.changes.save": "Save",
   "settings.changed": "Changed",
   "settings.saved": "The settings are saved.",
   "settings.restart.title": "The engine must start again",
@@ -70,6 +68,8 @@ export const settings = {
   "settings.restart.action": "Restart engine",
   "settings.restart.done": "The engine has started again.",
   "settings.field.allowOther": "Other users",
+  "settings.field.cacheDir": "Folder of the cache",
+  "settings.field.cacheLimit": "Limit of the cache",
   "settings.field.mount": "Mounting",
 
   "settings.window.title": "Window",

@@ -7,7 +7,7 @@ export function pathName(path: string): string {
     case "direct":
     case "punched":
     case "relayed":
-      return t(`performance.path.${path}`);
+      return t(`common.path.${path}`);
     default:
       return path;
   }

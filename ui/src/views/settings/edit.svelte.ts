@@ -4,7 +4,8 @@ import * as ipc from "../../ipc";
 import type { Failure, Settings } from "../../ipc";
 import { changes, check, type Draft, draftOf, type Field, type Problems } from "./draft";
 
-function decimalSign(): string {
+/** The sign between whole and part in the current language. */
+export function decimalSign(): string {
   const parts = new Intl.NumberFormat(language.current).formatToParts(0.5);
   return parts.find(({ type }) => type === "decimal")?.value ?? ".";
 }
