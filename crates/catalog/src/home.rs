@@ -29,7 +29,7 @@ pub use types::{Attributes, Grant, HomeConfig, Object, OwnEntry, ShareInfo, Shar
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use farhold_wire::{
@@ -98,6 +98,13 @@ impl Home {
         writable: bool,
     ) -> Result<ShareInfo, ShareError> {
         shares::share(&self.core, path, contacts, name, writable).await
+    }
+
+    /// Never shares `folder` from now on, nor shows it inside a share: where the drive is about to be mounted.
+    pub async fn refuse(&self, folder: PathBuf) -> Result<(), CatalogError> {
+        let core = Arc::clone(&self.core);
+        let refusing = move || core.refuse(canonical(folder));
+        tokio::task::spawn_blocking(refusing).await.map_err(|_| CatalogError::Closed)
     }
 
     /// Takes a share back from one contact, or from all.
@@ -216,7 +223,7 @@ fn open(config: HomeConfig, cancel: CancellationToken) -> Result<Core, CatalogEr
     Ok(Core {
         store,
         epoch: state.epoch,
-        refused: config.refused.into_iter().map(canonical).collect(),
+        refused: RwLock::new(config.refused.into_iter().map(canonical).collect()),
         folder: config.folder,
         announcer: Announcer {
             head: tokio::sync::watch::Sender::new(state.sequence),

@@ -219,7 +219,7 @@ impl Host for Engine {
     }
 
     async fn settings(&self) -> Result<StoredSettings, EngineError> {
-        Self::settings(self).await
+        Ok(Self::settings(self))
     }
 
     async fn change_settings(&self, settings: Settings) -> Result<StoredSettings, EngineError> {

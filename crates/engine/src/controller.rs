@@ -16,17 +16,21 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 use crate::adapters::{HomeTree, PeerSource};
+use crate::config::EngineConfig;
 use crate::contacts::file::ContactsFile;
 use crate::contacts::{Bond, Contact, ContactBook, ContactError, Pairing, id_of};
 use crate::error::EngineError;
 use crate::files;
 use crate::layout::Layout;
+use crate::mounting::Mounter;
 use crate::pins::Pins;
 use crate::pins::keeper::Keeper;
 use crate::replication::Follower;
 use crate::seek::FetchMeter;
-use crate::settings::{Settings, StoredSettings};
+use crate::settings::Settings;
 use crate::storage::{Storage, mark};
+
+mod settings;
 
 /// Orders that may wait: each comes from a caller who waits for its answer.
 pub(crate) const ORDERS: usize = 64;
@@ -65,12 +69,9 @@ pub(crate) enum Order {
         bytes: u64,
         reply: Reply<()>,
     },
-    Settings {
-        reply: Reply<StoredSettings>,
-    },
     ChangeSettings {
         settings: Box<Settings>,
-        reply: Reply<StoredSettings>,
+        reply: Reply<()>,
     },
     /// What a contact shares, if it is paired.
     Replica {
@@ -93,11 +94,14 @@ pub(crate) struct Link {
 pub(crate) struct Controller {
     pub(crate) code: Code,
     pub(crate) layout: Layout,
-    pub(crate) settings: Settings,
+    /// The options of this run.
+    pub(crate) config: EngineConfig,
+    pub(crate) settings: watch::Sender<Settings>,
     pub(crate) contacts: watch::Sender<ContactBook>,
     pub(crate) file: ContactsFile,
     pub(crate) net: Net,
     pub(crate) storage: Storage,
+    pub(crate) mounter: Mounter,
     pub(crate) meter: FetchMeter,
     pub(crate) pins: Pins,
     pub(crate) tracker: TaskTracker,
@@ -159,7 +163,6 @@ impl Controller {
             Order::Want { name, wanted, reply } => drop(reply.send(self.want(&name, wanted).await)),
             Order::Accept { name, folder, reply } => drop(reply.send(self.accept(&name, folder).await)),
             Order::LimitCache { bytes, reply } => drop(reply.send(self.limit_cache(bytes).await)),
-            Order::Settings { reply } => drop(reply.send(Ok(self.stored_settings()))),
             Order::ChangeSettings { settings, reply } => {
                 drop(reply.send(self.change_settings(*settings).await));
             }
@@ -236,29 +239,6 @@ impl Controller {
             self.wish(id, wanted)?;
         }
         Ok(id)
-    }
-
-    async fn limit_cache(&mut self, bytes: u64) -> Result<(), EngineError> {
-        // First, since it can refuse.
-        self.storage.cache.set_limit(bytes).await?;
-        let mut settings = self.settings.clone();
-        settings.cache_limit = bytes;
-        let (path, saved) = (self.layout.settings(), settings.clone());
-        blocking(move || saved.save(&path)).await?;
-        self.settings = settings;
-        Ok(())
-    }
-
-    fn stored_settings(&self) -> StoredSettings {
-        StoredSettings { settings: self.settings.clone(), restart_needed: Vec::new() }
-    }
-
-    async fn change_settings(&mut self, settings: Settings) -> Result<StoredSettings, EngineError> {
-        self.storage.cache.set_limit(settings.cache_limit).await?;
-        let (path, saved) = (self.layout.settings(), settings.clone());
-        blocking(move || saved.save(&path)).await?;
-        self.settings = settings;
-        Ok(self.stored_settings())
     }
 
     /// A pending contact was met. It is on disk before the peer hears so.

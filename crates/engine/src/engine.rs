@@ -1,10 +1,8 @@
 //! The engine as a handle: starting, stopping, and what is asked of it.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use farhold_mount::MountOptions;
 use farhold_net::{Net, NetConfig, RelayAddress};
 use farhold_secure::{Code, Identity};
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
@@ -12,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::adapters::HomeService;
-use crate::config::{EngineConfig, MountChoice};
+use crate::config::EngineConfig;
 use crate::contacts::ContactBook;
 use crate::contacts::file::ContactsFile;
 use crate::controller::{Controller, Links, ORDERS, Order, blocking};
@@ -20,13 +18,12 @@ use crate::error::EngineError;
 use crate::identity;
 use crate::layout::Layout;
 use crate::lock::{InstanceLock, LockError};
-use crate::mounting::Mounting;
+use crate::mounting::{Mounter, Mounting};
 use crate::pins::Pins;
 use crate::rates::Rates;
 use crate::secrets::MasterKey;
 use crate::seek::FetchMeter;
 use crate::settings::Settings;
-use crate::status::MountStatus;
 use crate::storage::{Places, Storage};
 use crate::transfers::{Scheduler, Transfers};
 
@@ -75,40 +72,16 @@ impl Drop for Tasks {
     }
 }
 
-/// The options of this run over the settings.
-struct Choices {
-    relay: Option<RelayAddress>,
-    mount: Option<PathBuf>,
-    cache_dir: PathBuf,
-    net: NetConfig,
-}
-
-impl Choices {
-    fn new(config: EngineConfig, settings: &Settings, layout: &Layout) -> Result<Self, EngineError> {
-        let relay = match (config.relay, &settings.relay) {
-            (Some(relay), _) => Some(relay),
-            (None, Some(relay)) => Some(relay.parse()?),
-            (None, None) => None,
-        };
-        let mount = match config.mount {
-            MountChoice::At(point) => Some(point),
-            MountChoice::Settings if settings.mount => {
-                let point = settings.drive.clone().or_else(Layout::default_drive);
-                Some(point.ok_or(EngineError::NoHome { option: "--mount" })?)
-            }
-            MountChoice::Settings | MountChoice::Off => None,
-        };
-        let net = NetConfig {
-            relay: relay.clone(),
-            bind: config.loopback.then_some(std::net::Ipv4Addr::LOCALHOST.into()),
-            port: config.listen.unwrap_or(settings.listen_port),
-            no_lan: config.no_lan || !settings.lan,
-            relay_only: settings.relay_only || config.relay_only,
-            ..NetConfig::default()
-        };
-        let cache_dir = settings.cache_dir.clone().unwrap_or_else(|| layout.cache());
-        Ok(Self { relay, mount, cache_dir, net })
-    }
+/// What the network part is started with.
+fn net_config(config: &EngineConfig, settings: &Settings) -> Result<NetConfig, EngineError> {
+    Ok(NetConfig {
+        relay: config.relay_with(settings)?,
+        bind: config.loopback.then_some(std::net::Ipv4Addr::LOCALHOST.into()),
+        port: config.listen.unwrap_or(settings.listen_port),
+        no_lan: !config.lan_with(settings),
+        relay_only: settings.relay_only || config.relay_only,
+        ..NetConfig::default()
+    })
 }
 
 /// What the config directory keeps.
@@ -150,19 +123,18 @@ impl Engine {
             let layout = layout.clone();
             blocking(move || open(&layout)).await?
         };
-        let choices = Choices::new(config, &kept.settings, &layout)?;
         let all = CancellationToken::new();
         let tasks = Tasks { work: all.child_token(), all, tracker: TaskTracker::new() };
         let places = Places {
             layout: &layout,
             key: &kept.key,
             code: kept.identity.code(),
-            cache_dir: choices.cache_dir.clone(),
+            cache_dir: kept.settings.cache_dir.clone().unwrap_or_else(|| layout.cache()),
             cache_limit: kept.settings.cache_limit,
-            mount: choices.mount.clone(),
+            mount: config.mount_with(&kept.settings)?.map(|options| options.point),
         };
         let storage = Storage::open(places, &tasks.all).await?;
-        let started = Self::start_on(storage.clone(), layout, kept, choices, &tasks).await;
+        let started = Self::start_on(storage.clone(), layout, kept, config, &tasks).await;
         match started {
             Ok(started) => Ok(started.hold(storage, tasks, lock)),
             Err(error) => {
@@ -179,7 +151,7 @@ impl Engine {
         storage: Storage,
         layout: Layout,
         kept: Kept,
-        choices: Choices,
+        config: EngineConfig,
         tasks: &Tasks,
     ) -> Result<Parts, EngineError> {
         let code = *kept.identity.code();
@@ -187,43 +159,41 @@ impl Engine {
         let transfers = Transfers::open(&layout, book.clone()).await?;
         let service = Arc::new(HomeService { home: storage.home.clone(), transfers: transfers.clone() });
         let identity = Arc::new(kept.identity);
-        let (net, events) = Net::start(choices.net, identity, service, tasks.all.child_token()).await?;
+        let (net, events) =
+            Net::start(net_config(&config, &kept.settings)?, identity, service, tasks.all.child_token())
+                .await?;
         let meter = FetchMeter::default();
         let pins = Pins::open(layout.pins()).await?;
+        let (mut mounting, mounter) = Mounting::new(Arc::clone(&storage.drive));
+        let (settings, settings_receiver) = watch::channel(kept.settings.clone());
         let mut controller = Controller {
             code,
             layout: layout.clone(),
-            settings: kept.settings.clone(),
+            config: config.clone(),
+            settings,
             contacts,
             file: kept.file,
             net: net.clone(),
             storage: storage.clone(),
+            mounter: mounter.clone(),
             meter: meter.clone(),
             pins: pins.clone(),
             tracker: tasks.tracker.clone(),
             cancel: tasks.work.clone(),
             links: Links::new(),
         };
-        let resumed = controller.resume().await;
-        let mounting = match (resumed, choices.mount) {
-            (Ok(()), Some(point)) => {
-                let options = MountOptions { point, allow_other: kept.settings.allow_other };
-                Mounting::start(Arc::clone(&storage.drive), options).await.map(Some).map_err(Into::into)
-            }
-            (Ok(()), None) => Ok(None),
-            (Err(error), _) => Err(error),
-        };
-        let mounting = match mounting {
-            Ok(mounting) => mounting,
-            Err(error) => {
-                net.stop().await;
-                return Err(error);
+        let begun = async {
+            controller.resume().await?;
+            match config.mount_with(&kept.settings)? {
+                Some(options) => Ok(mounting.begin(options).await.map(drop)?),
+                None => Ok(()),
             }
         };
-        let mount = mounting.as_ref().map(Mounting::status);
-        if let Some(mounting) = mounting {
-            tasks.tracker.spawn(mounting.keep(tasks.work.clone()));
+        if let Err(error) = begun.await {
+            net.stop().await;
+            return Err(error);
         }
+        tasks.tracker.spawn(mounting.keep(tasks.work.clone()));
         let (orders, received) = mpsc::channel(ORDERS);
         tasks.tracker.spawn(controller.run(received, events));
         let scheduler = Scheduler::new(transfers.clone(), net.clone(), orders.clone(), layout.journals());
@@ -234,10 +204,12 @@ impl Engine {
         Ok(Parts {
             code,
             layout,
-            relay: choices.relay,
+            config,
+            started: kept.settings,
+            settings: settings_receiver,
             orders,
             contacts: book,
-            mount,
+            mounter,
             meter,
             rates,
             net,
@@ -303,10 +275,13 @@ impl Engine {
 struct Parts {
     code: Code,
     layout: Layout,
-    relay: Option<RelayAddress>,
+    config: EngineConfig,
+    /// The settings that this run began with.
+    started: Settings,
+    settings: watch::Receiver<Settings>,
     orders: mpsc::Sender<Order>,
     contacts: watch::Receiver<ContactBook>,
-    mount: Option<watch::Receiver<MountStatus>>,
+    mounter: Mounter,
     meter: FetchMeter,
     rates: Rates,
     net: Net,
@@ -315,6 +290,11 @@ struct Parts {
 }
 
 impl Parts {
+    /// The relay in use; settings are checked before they are taken over.
+    fn relay(&self) -> Option<RelayAddress> {
+        self.config.relay_with(&self.settings.borrow()).ok().flatten()
+    }
+
     fn hold(self, storage: Storage, tasks: Tasks, lock: InstanceLock) -> Engine {
         let inner = Inner { parts: self, storage, tasks, lock: Mutex::new(Some(lock)) };
         Engine { inner: Arc::new(inner) }

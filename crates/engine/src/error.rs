@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use farhold_cache::PinError;
 use farhold_catalog::{CatalogError, ShareError};
-use farhold_mount::MountError;
+use farhold_mount::{Holder, MountError};
 use farhold_net::{NetError, RelayTestError};
 use farhold_vfs::{DriveError, VfsError};
 use serde::{Deserialize, Serialize};
@@ -95,6 +95,9 @@ pub enum EngineError {
         "{0}. Mend that, name another folder with --mount, or start with --no-mount; `farhold doctor` says more"
     )]
     Mount(#[from] MountError),
+    /// The running engine cannot mount or unmount the drive.
+    #[error("{}", remount_text(.0))]
+    Remount(#[source] MountError),
     /// The drive cannot be made.
     #[error("{}", with_causes(.0))]
     DriveState(#[from] DriveError),
@@ -192,7 +195,7 @@ impl EngineError {
             Self::Transfer(error) => error.class(),
             Self::Net(error) => net(error),
             Self::RelayTest(error) => relay_test(error),
-            Self::Mount(error) => mount(error),
+            Self::Mount(error) | Self::Remount(error) => mount(error),
             Self::Drive { source, .. } => drive(*source),
             Self::Share { source, .. } => share(source),
             Self::Pinned(_) => ErrorClass::Refused,
@@ -215,6 +218,38 @@ fn with_causes(error: &dyn Error) -> String {
         cause = error.source();
     }
     text
+}
+
+fn remount_text(error: &MountError) -> String {
+    match error {
+        MountError::Held { point, holders } if holders.is_empty() => {
+            format!(
+                "{} is in use, by programs that this user cannot see: close what is open there first",
+                point.display()
+            )
+        }
+        MountError::Held { point, holders } => {
+            let holder = |holder: &Holder| {
+                format!("{} ({}, process {})", holder.file.display(), holder.program, holder.pid)
+            };
+            let held = holders.iter().map(holder).collect::<Vec<_>>().join(", ");
+            format!("{} is in use; close this first: {held}", point.display())
+        }
+        MountError::NotEmpty { .. }
+        | MountError::NotFolder { .. }
+        | MountError::InUse { .. }
+        | MountError::Foreign { .. }
+        | MountError::Point { .. }
+        | MountError::NoFuse { .. }
+        | MountError::NoHelper { .. }
+        | MountError::Refused { .. }
+        | MountError::Kernel { .. }
+        | MountError::StillMounted { .. } => {
+            format!(
+                "{error}. Mend that and try again, or choose another folder for the drive; `farhold doctor` says more"
+            )
+        }
+    }
 }
 
 fn share_text(path: &Path, error: &ShareError) -> String {
@@ -261,6 +296,7 @@ fn mount(error: &MountError) -> ErrorClass {
         | MountError::NoFuse { .. }
         | MountError::NoHelper { .. }
         | MountError::Refused { .. }
+        | MountError::Held { .. }
         | MountError::Kernel { .. } => ErrorClass::Refused,
         MountError::StillMounted { .. } => ErrorClass::Internal,
     }

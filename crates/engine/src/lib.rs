@@ -2,7 +2,8 @@
 //!
 //! [`Engine`] is the handle. One loop (`controller`) owns what changes: contacts and settings. What only reads takes
 //! what that loop and the other rooms publish. The adapters between rooms that know a network and rooms that do not
-//! are in `adapters`; `replication` keeps what contacts share up to date, `mounting` keeps the drive mounted.
+//! are in `adapters`; `replication` keeps what contacts share up to date, `mounting` keeps the drive
+//! mounted, as far as that is wanted.
 
 pub mod commands;
 pub mod config;

@@ -1,13 +1,16 @@
 //! What is open through the drive, and which blocks of it are here.
 
+use farhold_cache::{BLOCK_BYTES, BlockState, Blocks, Cache};
+use farhold_vfs::FileInUse;
 use serde::Serialize;
 
 use crate::commands::DrivePath;
+use crate::status::hit_rate;
 
 /// Most files that are told of: those that were read last.
-pub const OPEN_FILES: usize = 64;
+pub(crate) const OPEN_FILES: usize = 64;
 /// Most runs of blocks that are told of one file; beyond that, neighbours are merged.
-pub const RUNS: usize = 2048;
+const RUNS: usize = 2048;
 
 /// A contact's file that is open through the drive. Several opens of one file are one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,7 +24,7 @@ pub struct OpenFile {
     pub block_bytes: u64,
     /// How often it is open.
     pub opens: u32,
-    /// Blocks that are here or on their way, in order; at most [`RUNS`].
+    /// Blocks that are here or on their way, in order; at most 2048: beyond that, neighbours are one.
     pub runs: Vec<BlockRun>,
     /// Where each of its readers read last: the offset behind it, in bytes.
     pub playheads: Vec<u64>,
@@ -50,6 +53,36 @@ pub enum RunState {
     Demand,
     /// On their way because somebody will probably read them.
     Ahead,
+}
+
+impl OpenFile {
+    /// Looks which blocks of it are here; for some milliseconds if it is huge.
+    pub(crate) fn new(file: FileInUse, cache: &Cache) -> Self {
+        let FileInUse { path: (contact, below), content, size, opens, playheads, hits, misses } = file;
+        Self {
+            path: DrivePath { contact: contact.to_string(), below },
+            size,
+            block_bytes: BLOCK_BYTES,
+            opens: u32::try_from(opens).unwrap_or(u32::MAX),
+            runs: runs(cache.blocks(content)),
+            playheads,
+            hit_rate: hit_rate(hits, misses),
+        }
+    }
+}
+
+fn runs(blocks: Blocks) -> Vec<BlockRun> {
+    let coarse = blocks.kept().at_most(RUNS).runs.into_iter();
+    let run = |(run, state): (std::ops::Range<u64>, BlockState)| BlockRun {
+        start: run.start,
+        blocks: run.end - run.start,
+        state: match state {
+            BlockState::Stored | BlockState::Memory => RunState::Cached,
+            BlockState::InFlight => RunState::Demand,
+            BlockState::ReadAhead => RunState::Ahead,
+        },
+    };
+    coarse.map(run).collect()
 }
 
 fn displayed<S: serde::Serializer>(path: &DrivePath, serializer: S) -> Result<S::Ok, S::Error> {

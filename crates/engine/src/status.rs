@@ -287,6 +287,12 @@ pub enum RelayStateName {
     Unreachable,
 }
 
+/// The part of all that were hits; `None` without any.
+pub(crate) fn hit_rate(hits: u64, misses: u64) -> Option<f64> {
+    let all = hits.saturating_add(misses);
+    (all > 0).then(|| hits as f64 / all as f64)
+}
+
 pub(crate) fn lossy_option<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
     match path {
         Some(path) => lossy_path(path, serializer),

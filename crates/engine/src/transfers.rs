@@ -4,7 +4,7 @@
 //! fetches both. `table` decides without I/O what works, waits and is told; `scheduler` does what it says; `fetch`
 //! moves the bytes of one transfer into what `destination` keeps at its place; `hashes` are what verifies them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use farhold_wire::{ContactId, EntryKind, Name, Offer, OfferAnswer, Report, Standing, TransferKey};
@@ -17,6 +17,7 @@ use crate::error::EngineError;
 use crate::layout::Layout;
 
 mod beneath;
+mod changes;
 mod destination;
 pub(crate) mod error;
 mod fetch;
@@ -59,6 +60,8 @@ struct Shared {
     table: Mutex<Table>,
     /// Something in the table changed.
     changed: watch::Sender<()>,
+    /// Bytes moved, or something changed: what only is shown.
+    moved: watch::Sender<()>,
     contacts: watch::Receiver<ContactBook>,
     offers: Offers,
     hashes: Arc<Hashes>,
@@ -76,9 +79,11 @@ impl Transfers {
         let list = layout.transfers();
         let path = list.clone();
         let loaded = blocking(move || List::load(&path).map_err(TransferError::Save)).await?;
+        let run = getrandom::u64().map_err(TransferError::Random)?;
         let shared = Shared {
-            table: Mutex::new(Table::load(loaded, Instant::now())),
+            table: Mutex::new(Table::load(loaded, run, Instant::now())),
             changed: watch::Sender::new(()),
+            moved: watch::Sender::new(()),
             contacts,
             offers: Offers::default(),
             hashes: Arc::default(),
@@ -92,6 +97,11 @@ impl Transfers {
     pub(crate) fn statuses(&self) -> Vec<TransferStatus> {
         let book = self.shared.contacts.borrow();
         self.table().statuses(|id| book.get(id).map(|contact| contact.name.clone()))
+    }
+
+    fn status(&self, id: TransferId) -> Option<TransferStatus> {
+        let book = self.shared.contacts.borrow();
+        self.table().status(id, |id| book.get(id).map(|contact| contact.name.clone()))
     }
 
     /// Takes one up.
@@ -113,10 +123,10 @@ impl Transfers {
     /// A contact offers a push.
     pub(crate) async fn offered(&self, contact: ContactId, offer: Offer) -> OfferAnswer {
         let accept = self.contacts().get(contact).and_then(|contact| contact.accept.clone());
-        let (Some(folder), EntryKind::Folder | EntryKind::File { .. }) = (accept, &offer.root.kind) else {
+        if !matches!(offer.root.kind, EntryKind::Folder | EntryKind::File { .. }) {
             return OfferAnswer::NotWanted;
-        };
-        let known = self.table().offered(contact, &offer);
+        }
+        let known = self.table().offered(contact, &offer, accept.as_deref());
         self.notify();
         if let Some(answer) = known {
             return answer;
@@ -124,17 +134,15 @@ impl Transfers {
         if offer.bytes > RECEIVED_BYTES {
             return OfferAnswer::TooLarge;
         }
-        let (place, name) = (folder.clone(), offer.root.name.clone());
-        let free = tokio::task::spawn_blocking(move || {
-            Destination::open(&place, name, 0, PathBuf::new())?.free_bytes()
-        });
-        match free.await {
-            Ok(Ok(free)) if offer.bytes.saturating_add(FREE_BYTES) <= free => {}
-            Ok(_) | Err(_) => return OfferAnswer::TooLarge,
-        }
+        let (job, answer) = match accept {
+            Some(folder) if !has_room(&folder, &offer).await => return OfferAnswer::TooLarge,
+            Some(folder) => {
+                (Job::Receive { folder: folder.as_path().into(), name: None }, OfferAnswer::Accepted)
+            }
+            None => (Job::Offered, OfferAnswer::Pending),
+        };
         let Ok(tag) = tag() else { return OfferAnswer::TooMany };
-        let Offer { key, root, files, bytes } = offer;
-        let job = Job::Receive { folder: folder.as_path().into(), name: None };
+        let Offer { key, root, files, bytes, sequence: _ } = offer;
         let new = New { key, tag, contact, name: root.name.clone(), job };
         let amounts = Amounts { files, bytes, ..Amounts::default() };
         let received = self.table().receive(new, root, amounts, Instant::now());
@@ -142,7 +150,7 @@ impl Transfers {
             return OfferAnswer::TooMany;
         }
         self.save_quietly().await;
-        OfferAnswer::Accepted
+        answer
     }
 
     /// A contact says how it stands with a transfer.
@@ -172,12 +180,25 @@ impl Transfers {
         self.save().await
     }
 
+    /// Takes all that a contact has offered into a folder.
+    pub(crate) async fn accept_all(&self, contact: ContactId, folder: &Path) -> Result<(), EngineError> {
+        self.table().accept_all(contact, folder);
+        self.save().await
+    }
+
+    /// Takes finished ones off the list, or these of them; gives which.
+    pub(crate) async fn discard(&self, ids: Option<Vec<TransferId>>) -> Result<Vec<TransferId>, EngineError> {
+        let discarded = self.table().discard(ids);
+        let discarded = discarded.map_err(|(id, why)| TransferError::refused(id, why))?;
+        self.save().await?;
+        Ok(discarded)
+    }
+
     /// Waits until nothing happens with one any more unless the user acts.
     pub(crate) async fn rests(&self, id: TransferId) -> Result<TransferStatus, EngineError> {
         let mut changed = self.shared.changed.subscribe();
         loop {
-            let status = self.statuses().into_iter().find(|status| status.id == id);
-            let status = status.ok_or(TransferError::Unknown { id })?;
+            let status = self.status(id).ok_or(TransferError::Unknown { id })?;
             if status.state.rests() {
                 return Ok(status);
             }
@@ -209,6 +230,12 @@ impl Transfers {
 
     fn notify(&self) {
         self.shared.changed.send_replace(());
+        self.shared.moved.send_replace(());
+    }
+
+    /// Something is further than it was.
+    fn notify_moved(&self) {
+        self.shared.moved.send_replace(());
     }
 
     fn changed(&self) -> watch::Receiver<()> {
@@ -222,6 +249,14 @@ impl Transfers {
     fn table(&self) -> MutexGuard<'_, Table> {
         self.shared.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a folder has room for what is offered.
+async fn has_room(folder: &Path, offer: &Offer) -> bool {
+    let (place, name) = (folder.to_owned(), offer.root.name.clone());
+    let free =
+        tokio::task::spawn_blocking(move || Destination::open(&place, name, 0, PathBuf::new())?.free_bytes());
+    matches!(free.await, Ok(Ok(free)) if offer.bytes.saturating_add(FREE_BYTES) <= free)
 }
 
 fn tag() -> Result<u64, TransferError> {

@@ -16,5 +16,5 @@ mod session;
 mod watch;
 
 pub use error::MountError;
-pub use holders::Holder;
+pub use holders::{Holder, holders};
 pub use session::{Mount, MountOptions, Stopped, repair_stale};

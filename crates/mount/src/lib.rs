@@ -4,4 +4,4 @@
 
 mod fuse;
 
-pub use fuse::{Holder, Mount, MountError, MountOptions, Stopped, repair_stale};
+pub use fuse::{Holder, Mount, MountError, MountOptions, Stopped, holders, repair_stale};

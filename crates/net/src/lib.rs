@@ -47,8 +47,8 @@ pub use error::{NetError, PeerError};
 pub use event::NetEvent;
 pub use governor::{GovernorMeter, GovernorView, Priority};
 pub use net::Net;
-pub use rendezvous::probe::{RelayTestError, test_relay};
 pub use peer::{GOVERNED_BYTES, Peer, Reading};
+pub use rendezvous::probe::{RelayTestError, test_relay};
 pub use service::PeerService;
 pub use state::{
     Connection, ContactState, LaneInfo, MissingWay, OfflineReason, Path, RelayState, SessionState, Transport,

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::config::{NetConfig, SavedContact};
+use crate::config::{NetConfig, RelayAddress, SavedContact};
 use crate::contact::{Contact, Fresh, Wish};
 use crate::counters::WireCounter;
 use crate::error::NetError;
@@ -76,17 +76,16 @@ impl Net {
         let (addresses_sender, addresses) = watch::channel(Addresses::look().unwrap_or_default());
         let (announced_sender, announced) = watch::channel(Vec::new());
         let (outer_sender, outer) = watch::channel(Vec::new());
-        let relay = Relay::start(address.clone(), addresses.clone(), &tracker, cancel.clone());
+        let relay = Relay::start(address, addresses.clone(), &tracker, cancel.clone());
         let here = Abilities::here(0);
         let abilities = Abilities { hardware_aes: hardware_aes.unwrap_or(here.hardware_aes), ..here };
         let shared = Arc::new(Shared {
             identity,
             abilities,
             service,
-            address,
             relay,
             relay_only,
-            no_lan,
+            lan: watch::Sender::new(!no_lan),
             loopback: bind.is_some_and(|ip| ip.is_loopback()),
             roster: Arc::default(),
             tickets: Arc::default(),
@@ -111,11 +110,9 @@ impl Net {
             });
             shared.tracker.spawn(listener::serve(listener, Arc::clone(&reception)));
             shared.tracker.spawn(listener::serve_quic(endpoint.clone(), reception));
-            if let Some(relay) = shared.address.clone() {
-                let (addresses, cancel) = (shared.addresses.clone(), shared.cancel.clone());
-                let asking = reflexive::follow(endpoint, relay, addresses, outer_sender, cancel);
-                shared.tracker.spawn(asking);
-            }
+            let (relay, addresses) = (Arc::clone(&shared.relay), shared.addresses.clone());
+            let asking = reflexive::follow(endpoint, relay, addresses, outer_sender, shared.cancel.clone());
+            shared.tracker.spawn(asking);
             let given = announce.or_else(|| bind.map(|ip| vec![SocketAddr::new(ip, listening.port())]));
             let announcing =
                 announce_addresses(Arc::clone(&shared), given, listening.port(), announced_sender);
@@ -205,6 +202,16 @@ impl Net {
     /// How it stands with the relay.
     pub fn relay(&self) -> watch::Receiver<RelayState> {
         self.inner.shared.relay.state()
+    }
+
+    /// Finds contacts through another relay from now on, or not at all. Sessions go on as they are.
+    pub fn set_relay(&self, relay: Option<RelayAddress>) {
+        self.inner.shared.relay.set_address(relay);
+    }
+
+    /// Whether contacts are dialled at addresses of our own networks from now on. Sessions go on as they are.
+    pub fn set_lan(&self, lan: bool) {
+        self.inner.shared.lan.send_replace(lan);
     }
 
     /// Bytes on all sockets with contacts: of TCP connections, and of UDP datagrams.

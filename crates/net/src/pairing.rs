@@ -192,7 +192,7 @@ impl Task {
 
     /// Runs one round on one leg; `true` if the leg met the other side or waited long, so that it takes a fresh nonce.
     async fn meet(&self, nonce: Nonce, other: &Other) -> bool {
-        let Some(relay) = self.shared.address.clone() else { return false };
+        let Some(relay) = self.shared.relay.address() else { return false };
         let side = self.rendezvous.side();
         let parties = Parties {
             identity: Arc::clone(&self.shared.identity),

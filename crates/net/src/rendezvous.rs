@@ -42,6 +42,8 @@ struct SubscriptionId(u64);
 /// The relay, as seen from here. It outlives the losses of its link.
 #[derive(Debug)]
 pub(crate) struct Relay {
+    /// Which one; none means that nobody is found.
+    address: watch::Sender<Option<RelayAddress>>,
     registry: Mutex<Registry>,
     changed: Notify,
     links: watch::Sender<Option<Link>>,
@@ -81,15 +83,16 @@ pub(crate) enum SubscribeError {
 }
 
 impl Relay {
-    /// Starts to keep the link, if there is a relay. Tasks are `tracker`'s and end with `cancel`.
+    /// Starts to keep the link, while there is a relay. Tasks are `tracker`'s and end with `cancel`.
     pub(crate) fn start(
         address: Option<RelayAddress>,
         addresses: watch::Receiver<Addresses>,
         tracker: &TaskTracker,
         cancel: CancellationToken,
     ) -> Arc<Self> {
-        let state = if address.is_some() { RelayState::Connecting } else { RelayState::None };
+        let state = RelayState::before(address.as_ref());
         let relay = Arc::new(Self {
+            address: watch::Sender::new(address),
             registry: Mutex::default(),
             changed: Notify::new(),
             links: watch::Sender::new(None),
@@ -100,11 +103,36 @@ impl Relay {
             tracker: tracker.clone(),
             cancel,
         });
-        if let Some(address) = address {
-            tracker.spawn(link::keep(address, Arc::clone(&relay), addresses));
-            tracker.spawn(watcher::watch(Arc::clone(&relay)));
-        }
+        tracker.spawn(link::keep(Arc::clone(&relay), addresses));
+        tracker.spawn(watcher::watch(Arc::clone(&relay)));
         relay
+    }
+
+    /// Which one it is now.
+    pub(crate) fn address(&self) -> Option<RelayAddress> {
+        self.address.borrow().clone()
+    }
+
+    /// Another one from now on, or none.
+    pub(crate) fn set_address(&self, address: Option<RelayAddress>) {
+        self.address.send_if_modified(|before| {
+            let changed = *before != address;
+            *before = address;
+            changed
+        });
+    }
+
+    /// Nothing that the relay before said holds any more. Posts there end by themselves.
+    fn forget(&self, next: Option<&RelayAddress>) {
+        if let Some(link) = self.links.send_replace(None) {
+            link.broken.cancel();
+        }
+        self.reflexive.send_replace(None);
+        *self.lock_udp() = None;
+        for mailbox in self.registry().mailboxes.values_mut() {
+            mailbox.forget();
+        }
+        self.state.send_replace(RelayState::before(next));
     }
 
     /// How it stands with the relay.

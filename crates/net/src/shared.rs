@@ -11,7 +11,6 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::config::RelayAddress;
 use crate::counters::WireCounter;
 use crate::event::NetEvent;
 use crate::network::Addresses;
@@ -25,10 +24,10 @@ pub(crate) struct Shared {
     pub(crate) identity: Arc<Identity>,
     pub(crate) abilities: Abilities,
     pub(crate) service: Arc<dyn PeerService>,
-    pub(crate) address: Option<RelayAddress>,
     pub(crate) relay: Arc<Relay>,
     pub(crate) relay_only: bool,
-    pub(crate) no_lan: bool,
+    /// Whether contacts are dialled at addresses of our own networks.
+    pub(crate) lan: watch::Sender<bool>,
     /// We listen at a loopback address, so contacts on this machine may be dialled there.
     pub(crate) loopback: bool,
     pub(crate) roster: Arc<Roster>,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use farhold_wire::LaneClass;
 use tokio::time::Instant;
 
+use crate::config::RelayAddress;
 use crate::counters::WireCounter;
 use crate::governor::GovernorMeter;
 
@@ -195,4 +196,11 @@ pub enum RelayState {
         /// What the last attempt met.
         reason: String,
     },
+}
+
+impl RelayState {
+    /// Before a relay was reached for the first time.
+    pub(crate) fn before(relay: Option<&RelayAddress>) -> Self {
+        if relay.is_some() { Self::Connecting } else { Self::None }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use rusqlite::Connection;
 use tokio::sync::{broadcast, watch};
@@ -26,7 +26,7 @@ pub(crate) struct Core {
     /// The folder of the database and of the list of shares.
     pub(crate) folder: PathBuf,
     /// Never shared, canonical where they exist.
-    pub(crate) refused: Vec<PathBuf>,
+    pub(crate) refused: RwLock<Vec<PathBuf>>,
     pub(crate) announcer: Announcer,
     pub(crate) watcher: Arc<Watcher>,
     /// One for each share.
@@ -68,6 +68,19 @@ impl Announcer {
 }
 
 impl Core {
+    /// What is never shared.
+    pub(crate) fn refused(&self) -> RwLockReadGuard<'_, Vec<PathBuf>> {
+        self.refused.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Never shares that either.
+    pub(crate) fn refuse(&self, folder: PathBuf) {
+        let mut refused = self.refused.write().unwrap_or_else(PoisonError::into_inner);
+        if !refused.contains(&folder) {
+            refused.push(folder);
+        }
+    }
+
     /// Changes the catalog in one transaction.
     pub(crate) async fn change<R, F>(&self, work: F) -> Result<R, CatalogError>
     where

@@ -239,9 +239,8 @@ impl Scan<'_> {
             return Ok(None);
         }
         let Some(own) = meta.seen(None) else { return Ok(None) };
-        let hidden: Vec<&OsStr> = self
-            .core
-            .refused
+        let refused = self.core.refused();
+        let hidden: Vec<&OsStr> = refused
             .iter()
             .filter(|refused| refused.parent() == Some(&path))
             .filter_map(|refused| refused.file_name())

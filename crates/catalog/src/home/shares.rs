@@ -35,7 +35,7 @@ struct Candidate {
 fn candidate(core: &Core, given: &Path) -> Result<Candidate, ShareError> {
     let missing = |error: io::Error| ShareError::Missing(given.to_owned(), error);
     let path = given.canonicalize().map_err(missing)?;
-    if core.refused.iter().any(|refused| path.starts_with(refused)) {
+    if core.refused().iter().any(|refused| path.starts_with(refused)) {
         return Err(ShareError::Own(path));
     }
     let kind = std::fs::symlink_metadata(&path).map_err(missing)?.file_type();

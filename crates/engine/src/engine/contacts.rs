@@ -48,7 +48,7 @@ impl Engine {
     /// # Errors
     /// [`EngineError::ConnectTimedOut`] if it is not connected after `wait`; it is still wanted then.
     pub async fn connect(&self, name: &str, wait: Option<Duration>) -> Result<SessionStatus, EngineError> {
-        if self.inner.parts.relay.is_none() {
+        if self.inner.parts.relay().is_none() {
             return Err(EngineError::NoRelay);
         }
         let id = self.order(|reply| Order::Want { name: name.to_owned(), wanted: true, reply }).await?;

@@ -10,9 +10,10 @@ use super::Engine;
 use crate::commands::{DrivePath, DrivePathError, Listed, ListedKind};
 use crate::controller::Order;
 use crate::error::EngineError;
+use crate::open_files::{OPEN_FILES, OpenFile};
 use crate::settings::LEAST_CACHE_BYTES;
 use crate::status::CacheStatus;
-use crate::storage::mark;
+use crate::storage::{Storage, mark};
 
 /// Entries that are taken from a listing at once.
 const LISTED_AT_ONCE: usize = 1024;
@@ -22,19 +23,19 @@ impl Engine {
     ///
     /// # Errors
     /// [`EngineError::Stopping`].
-    pub async fn open_files(&self) -> Result<Vec<crate::status::OpenFile>, EngineError> {
-        Ok(Vec::new())
-    }
-
-    /// Sets and keeps what contacts' bytes may take of the network; answers what holds now.
-    ///
-    /// # Errors
-    /// [`EngineError::Settings`].
-    pub async fn limit_rates(
-        &self,
-        _change: crate::commands::RateChange,
-    ) -> Result<crate::commands::RateLimits, EngineError> {
-        Ok(crate::commands::RateLimits::default())
+    pub async fn open_files(&self) -> Result<Vec<OpenFile>, EngineError> {
+        if self.inner.tasks.work.is_cancelled() {
+            return Err(EngineError::Stopping);
+        }
+        let Storage { drive, cache, .. } = &self.inner.storage;
+        let files = drive.files_in_use(OPEN_FILES).await;
+        if files.is_empty() {
+            return Ok(Vec::new());
+        }
+        let cache = cache.clone();
+        // Of a huge file that takes some milliseconds.
+        let told = move || files.into_iter().map(|file| OpenFile::new(file, &cache)).collect();
+        tokio::task::spawn_blocking(told).await.map_err(EngineError::Task)
     }
 
     /// What a folder of the drive holds, or the one file that the path leads to; the drive's top without a path.

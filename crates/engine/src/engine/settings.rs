@@ -7,11 +7,11 @@ use crate::settings::{Settings, StoredSettings};
 
 impl Engine {
     /// The settings on disk, and which of them wait for the next start.
-    ///
-    /// # Errors
-    /// [`EngineError::Stopping`].
-    pub async fn settings(&self) -> Result<StoredSettings, EngineError> {
-        self.order(|reply| Order::Settings { reply }).await
+    pub fn settings(&self) -> StoredSettings {
+        let parts = &self.inner.parts;
+        let settings = parts.settings.borrow().clone();
+        let restart_needed = parts.config.restart_needed(&parts.started, &settings);
+        StoredSettings { settings, restart_needed }
     }
 
     /// Stores other settings as a whole, and applies what a running engine can: everything but the port, the cache's
@@ -21,6 +21,7 @@ impl Engine {
     /// [`EngineError::Setting`] of a value that cannot be used, and others of what cannot be applied.
     pub async fn change_settings(&self, settings: Settings) -> Result<StoredSettings, EngineError> {
         settings.check()?;
-        self.order(|reply| Order::ChangeSettings { settings: Box::new(settings), reply }).await
+        self.order(|reply| Order::ChangeSettings { settings: Box::new(settings), reply }).await?;
+        Ok(self.settings())
     }
 }

@@ -13,7 +13,7 @@ use crate::error::EngineError;
 use crate::rates::{self, Counted, Moved, Rates};
 use crate::status::{
     CacheStatus, ContactStatus, GovernorStatus, IdentityStatus, LaneStatus, NetworkStatus, PathStatus,
-    RelayStateName, SecretStore, SessionStateName, SessionStatus, Status, WireStatus,
+    RelayStateName, SecretStore, SessionStateName, SessionStatus, Status, WireStatus, hit_rate,
 };
 
 impl Engine {
@@ -34,7 +34,7 @@ impl Engine {
         Ok(Status {
             identity: IdentityStatus { code: self.code(), secrets: SecretStore::File },
             contacts,
-            mount: parts.mount.as_ref().map(|mount| mount.borrow().clone()),
+            mount: parts.mounter.status(),
             cache: self.cache_status(),
             wire: WireStatus {
                 received: wire.received,
@@ -50,7 +50,7 @@ impl Engine {
     }
 
     fn network(&self) -> NetworkStatus {
-        let Parts { relay, net, .. } = &self.inner.parts;
+        let net = &self.inner.parts.net;
         let (relay_state, relay_reason) = match &*net.relay().borrow() {
             RelayState::None => (RelayStateName::None, None),
             RelayState::Connecting => (RelayStateName::Connecting, None),
@@ -58,7 +58,7 @@ impl Engine {
             RelayState::Unreachable { reason } => (RelayStateName::Unreachable, Some(reason.clone())),
         };
         NetworkStatus {
-            relay: relay.as_ref().map(ToString::to_string),
+            relay: self.inner.parts.relay().map(|relay| relay.to_string()),
             relay_state,
             relay_reason,
             listen: net.listening().map(|address| address.port()),
@@ -94,8 +94,8 @@ impl Engine {
             hit_rate: hit_rate(stats.hits, stats.misses),
             served: stats.served_bytes,
             fetched: stats.fetched_bytes,
-            disk_free: None,
-            disk_low: false,
+            disk_free: stats.disk_free,
+            disk_low: stats.disk_low,
         }
     }
 
@@ -215,9 +215,4 @@ fn missing(way: &MissingWay) -> PathStatus {
 
 fn moved(counter: &WireCounter) -> Moved {
     Moved { received: counter.received(), sent: counter.sent() }
-}
-
-fn hit_rate(hits: u64, misses: u64) -> Option<f64> {
-    let all = hits.saturating_add(misses);
-    (all > 0).then(|| hits as f64 / all as f64)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use farhold_wire::Name;
-use futures_util::stream::{self, BoxStream, StreamExt};
+use futures_util::stream::{BoxStream, StreamExt};
 
 use super::Engine;
 use crate::commands::DrivePath;
@@ -49,7 +49,7 @@ impl Engine {
         self.inner.parts.transfers.add(id, last, job).await
     }
 
-    /// Pushes a file or folder to a contact, who must accept pushes. What is at `path` when it is sent is what
+    /// Pushes a file or folder to a contact, who has it once it accepts. What is at `path` when it is sent is what
     /// arrives.
     ///
     /// # Errors
@@ -100,12 +100,17 @@ impl Engine {
         }
     }
 
-    /// Takes one push that was offered, into `folder` or into the user's `Downloads/Farhold`.
+    /// Takes one push that was offered, into `folder` or into the user's `Downloads/Farhold`, which is made.
     ///
     /// # Errors
     /// [`EngineError::Transfer`].
-    pub async fn accept_offer(&self, id: TransferId, _folder: Option<PathBuf>) -> Result<(), EngineError> {
-        Err(TransferError::Unknown { id }.into())
+    pub async fn accept_offer(&self, id: TransferId, folder: Option<PathBuf>) -> Result<(), EngineError> {
+        let folder = blocking(move || match folder {
+            Some(folder) => incoming(&folder),
+            None => default_incoming(),
+        });
+        let folder = folder.await?;
+        self.inner.parts.transfers.change(id, |table, id| table.accept(id, &folder)).await
     }
 
     /// Does not take it; its sender is told.
@@ -113,7 +118,7 @@ impl Engine {
     /// # Errors
     /// [`EngineError::Transfer`].
     pub async fn decline_offer(&self, id: TransferId) -> Result<(), EngineError> {
-        self.cancel_transfer(id).await
+        self.inner.parts.transfers.change(id, |table, id| table.decline(id)).await
     }
 
     /// Takes transfers that are done, cancelled or failed off the list, with what they left unfinished: these, or
@@ -123,19 +128,20 @@ impl Engine {
     /// [`EngineError::Transfer`].
     pub async fn forget_transfers(
         &self,
-        _ids: Option<Vec<TransferId>>,
+        ids: Option<Vec<TransferId>>,
     ) -> Result<Vec<TransferId>, EngineError> {
-        Ok(Vec::new())
+        self.inner.parts.transfers.discard(ids).await
     }
 
     /// All transfers, in chunks up to the first that is `complete`, and then what changes of them, once in `interval`
     /// at most; ends with the engine.
-    pub fn transfer_changes(&self, _interval: Duration) -> BoxStream<'static, TransferChanges> {
-        let first = TransferChanges { changed: self.transfers(), removed: Vec::new(), complete: true };
-        stream::iter([first]).chain(stream::pending()).boxed()
+    pub fn transfer_changes(&self, interval: Duration) -> BoxStream<'static, TransferChanges> {
+        let stopping = self.inner.tasks.work.clone().cancelled_owned();
+        self.inner.parts.transfers.changes(interval).take_until(stopping).boxed()
     }
 
-    /// Takes what a contact pushes into a folder from now on, or nothing any more.
+    /// Takes what a contact pushes into a folder from now on, also what it has offered already; or what it pushes waits
+    /// for the user again.
     ///
     /// # Errors
     /// [`EngineError::Contact`]; [`EngineError::Transfer`] if that is no folder.
@@ -144,7 +150,13 @@ impl Engine {
             Some(folder) => Some(blocking(move || incoming(&folder)).await?),
             None => None,
         };
-        self.order(|reply| Order::Accept { name: name.to_owned(), folder, reply }).await
+        let id = self.book().named(name)?.id();
+        let accepted = folder.clone();
+        self.order(|reply| Order::Accept { name: name.to_owned(), folder, reply }).await?;
+        match accepted {
+            Some(folder) => self.inner.parts.transfers.accept_all(id, &folder).await,
+            None => Ok(()),
+        }
     }
 }
 
@@ -186,6 +198,13 @@ fn source(path: PathBuf) -> Result<(PathBuf, Name), TransferError> {
         (Ok(_), _) => Err(TransferError::NoName { path }),
         (Err(source), _) => Err(TransferError::Local { path, source }),
     }
+}
+
+/// Where a push lands whose place the user did not say.
+fn default_incoming() -> Result<PathBuf, TransferError> {
+    let path = Layout::default_downloads().ok_or(TransferError::NoHome)?.join("Farhold");
+    std::fs::create_dir_all(&path).map_err(|source| TransferError::Folder { path: path.clone(), source })?;
+    incoming(&path)
 }
 
 fn incoming(folder: &Path) -> Result<PathBuf, TransferError> {

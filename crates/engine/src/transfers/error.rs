@@ -96,6 +96,26 @@ pub enum TransferError {
         /// Its number.
         id: TransferId,
     },
+    /// There is nothing to accept or decline.
+    #[error("transfer {id} is not an offer that waits for your answer")]
+    NotOffered {
+        /// Its number.
+        id: TransferId,
+    },
+    /// It cannot be forgotten.
+    #[error("transfer {id} is not finished; give it up first with: farhold cancel {id}")]
+    Unfinished {
+        /// Its number.
+        id: TransferId,
+    },
+    /// The default folder for what contacts push cannot be made.
+    #[error("{} cannot be made: {source}; say where to put it", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the file system says.
+        source: io::Error,
+    },
     /// As many as there can be.
     #[error("there are too many unfinished transfers; cancel some first")]
     TooMany,
@@ -141,14 +161,18 @@ impl TransferError {
     pub fn class(&self) -> ErrorClass {
         match self {
             Self::Unknown { .. } => ErrorClass::NotFound,
-            Self::Over { .. } | Self::Offered { .. } | Self::Exists { .. } => ErrorClass::Conflict,
+            Self::Over { .. }
+            | Self::Offered { .. }
+            | Self::NotOffered { .. }
+            | Self::Unfinished { .. }
+            | Self::Exists { .. } => ErrorClass::Conflict,
             Self::Theirs { .. } | Self::TooMany => ErrorClass::Refused,
             Self::NoPath { .. } | Self::NoHome | Self::NoName { .. } => ErrorClass::Usage,
             Self::Local { source, .. } if source.kind() == io::ErrorKind::NotFound => ErrorClass::NotFound,
             Self::Local { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 ErrorClass::Refused
             }
-            Self::Local { .. } => ErrorClass::Internal,
+            Self::Local { .. } | Self::Folder { .. } => ErrorClass::Internal,
             Self::Save(_) | Self::Random(_) => ErrorClass::Internal,
         }
     }
@@ -160,6 +184,8 @@ impl TransferError {
             Refused::Theirs => Self::Theirs { id },
             Refused::TooMany => Self::TooMany,
             Refused::Offered => Self::Offered { id },
+            Refused::NotOffered => Self::NotOffered { id },
+            Refused::Unfinished => Self::Unfinished { id },
         }
     }
 }

@@ -22,6 +22,7 @@ use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Statx, StatxFlags};
 use rustix::io::Errno;
+use tokio_util::sync::CancellationToken;
 
 use super::MOST_ENTRIES;
 use super::beneath;
@@ -71,15 +72,19 @@ pub(crate) enum PushError {
     Io(#[from] io::Error),
     #[error("it has more than {MOST_ENTRIES} files and folders")]
     TooMany,
+    #[error("it was stopped")]
+    Stopped,
 }
 
 impl PushError {
-    pub(crate) fn class(&self) -> ErrorClass {
+    /// `None` if it is no failure.
+    pub(crate) fn class(&self) -> Option<ErrorClass> {
         match self {
-            Self::Io(error) if error.kind() == io::ErrorKind::NotFound => ErrorClass::NotFound,
-            Self::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => ErrorClass::Refused,
-            Self::Io(_) => ErrorClass::Internal,
-            Self::TooMany => ErrorClass::Refused,
+            Self::Io(error) if error.kind() == io::ErrorKind::NotFound => Some(ErrorClass::NotFound),
+            Self::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => Some(ErrorClass::Refused),
+            Self::Io(_) => Some(ErrorClass::Internal),
+            Self::TooMany => Some(ErrorClass::Refused),
+            Self::Stopped => None,
         }
     }
 }
@@ -113,8 +118,14 @@ pub(crate) struct Push {
 }
 
 impl Push {
-    /// Looks at all that lies at `path`; blocks. The contact sees it as `name`.
-    pub(crate) fn open(path: &Path, name: &Name, key: TransferKey, tag: u64) -> Result<Self, PushError> {
+    /// Looks at all that lies at `path`, until it is told to stop; blocks. The contact sees it as `name`.
+    pub(crate) fn open(
+        path: &Path,
+        name: &Name,
+        key: TransferKey,
+        tag: u64,
+        stop: &CancellationToken,
+    ) -> Result<Self, PushError> {
         let base = path.parent().unwrap_or(Path::new("/")).to_owned();
         let place = path.file_name().map_or_else(Vec::new, |name| name.as_bytes().to_vec());
         let place = Name::new(place).map_err(|_| io::Error::from(io::ErrorKind::NotFound))?;
@@ -139,7 +150,7 @@ impl Push {
         }
         let mut todo = vec![(id, 0)];
         while let Some((folder, depth)) = todo.pop() {
-            push.walk(&start, folder, depth, &mut todo)?;
+            push.walk(&start, folder, depth, &mut todo, stop)?;
         }
         Ok(push)
     }
@@ -151,7 +162,11 @@ impl Push {
         folder: EntryId,
         depth: usize,
         todo: &mut Vec<(EntryId, usize)>,
+        stop: &CancellationToken,
     ) -> Result<(), PushError> {
+        if stop.is_cancelled() {
+            return Err(PushError::Stopped);
+        }
         if folder == self.root.id && self.root.kind != EntryKind::Folder {
             return Ok(());
         }
@@ -160,6 +175,9 @@ impl Push {
         let Ok(mut entries) = opened.and_then(Dir::new) else { return Ok(()) };
         let mut children = Vec::new();
         while let Some(Ok(entry)) = entries.read() {
+            if stop.is_cancelled() {
+                return Err(PushError::Stopped);
+            }
             let name = entry.file_name().to_bytes();
             let Ok(name) = Name::new(Bytes::copy_from_slice(name)) else { continue };
             let Ok(stat) = stat(entries.fd()?, &name) else { continue };

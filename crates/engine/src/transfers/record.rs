@@ -31,6 +31,8 @@ pub(crate) enum Job {
     },
     /// Offer what lies at `path`.
     Push { path: Hex },
+    /// Let the user decide on what the contact offers.
+    Offered,
     /// Fetch what the contact offers into `folder`; `name` is chosen when it begins.
     Receive { folder: Hex, name: Option<Hex> },
     /// The contact fetches from here.
@@ -42,9 +44,14 @@ impl Job {
         match self {
             Self::Pull { .. } => Direction::Pull,
             Self::Push { .. } => Direction::Push,
-            Self::Receive { .. } => Direction::Receive,
+            Self::Offered | Self::Receive { .. } => Direction::Receive,
             Self::Serve => Direction::Serve,
         }
+    }
+
+    /// Whether it is known where it lands here.
+    pub(crate) fn has_destination(&self) -> bool {
+        matches!(self, Self::Pull { .. } | Self::Receive { name: Some(_), .. })
     }
 
     /// Where it lands here, once that is known.
@@ -53,7 +60,7 @@ impl Job {
             Self::Pull { folder, name, .. } | Self::Receive { folder, name: Some(name) } => {
                 Some(folder.path().join(name.path()))
             }
-            Self::Push { .. } | Self::Receive { name: None, .. } | Self::Serve => None,
+            Self::Push { .. } | Self::Offered | Self::Receive { name: None, .. } | Self::Serve => None,
         }
     }
 }
@@ -80,6 +87,12 @@ pub(crate) struct Record {
     /// The other side paused it.
     #[serde(default)]
     pub(crate) paused_there: bool,
+    /// Of what is received: the user took this one on, whatever else the contact may push.
+    #[serde(default)]
+    pub(crate) accepted: bool,
+    /// The user wants to see it no more; it goes once it is clean.
+    #[serde(default)]
+    pub(crate) forgotten: bool,
     /// It was given up, and what it left has not been removed yet.
     #[serde(default)]
     pub(crate) unclean: bool,
@@ -147,6 +160,17 @@ impl<'de> Deserialize<'de> for Hex {
     }
 }
 
+/// A push that went off the list, and is not received again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Former {
+    #[serde(with = "hex16")]
+    pub(crate) contact: [u8; 16],
+    #[serde(with = "hex16")]
+    pub(crate) key: [u8; 16],
+    /// It is in its place; otherwise it was given up.
+    pub(crate) done: bool,
+}
+
 mod hex16 {
     use super::{Deserialize, Deserializer, Serializer, from_hex, to_hex};
 
@@ -177,23 +201,28 @@ pub(crate) struct List {
     format: u32,
     pub(crate) next: u64,
     pub(crate) transfers: Vec<Record>,
+    /// The oldest first.
+    #[serde(default)]
+    pub(crate) former: Vec<Former>,
 }
 
 impl List {
-    pub(crate) fn new(next: u64, transfers: Vec<Record>) -> Self {
-        Self { format: FORMAT, next, transfers }
+    pub(crate) fn new(next: u64, transfers: Vec<Record>, former: Vec<Former>) -> Self {
+        Self { format: FORMAT, next, transfers, former }
     }
 
     /// The list at `path`; an empty one where there is none. One that cannot be understood is set aside: what it
     /// moved lies at its destinations, and can be asked for again.
     pub(crate) fn load(path: &Path) -> io::Result<Self> {
-        let Some(text) = files::read(path, FILE_BYTES)? else { return Ok(Self::new(1, Vec::new())) };
+        let Some(text) = files::read(path, FILE_BYTES)? else {
+            return Ok(Self::new(1, Vec::new(), Vec::new()));
+        };
         match serde_json::from_slice::<Self>(&text) {
             Ok(list) if list.format == FORMAT => Ok(list),
             Ok(_) | Err(_) => {
                 tracing::error!("the list of transfers cannot be understood and was set aside");
                 std::fs::rename(path, path.with_extension("json.damaged"))?;
-                Ok(Self::new(1, Vec::new()))
+                Ok(Self::new(1, Vec::new(), Vec::new()))
             }
         }
     }
@@ -211,7 +240,7 @@ mod tests {
     fn what_is_kept_comes_back_and_what_is_damaged_is_set_aside() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("transfers.json");
-        assert_eq!(List::load(&path).unwrap(), List::new(1, vec![]));
+        assert_eq!(List::load(&path).unwrap(), List::new(1, vec![], vec![]));
         let record = Record {
             id: TransferId(7),
             key: [1; 16],
@@ -223,18 +252,22 @@ mod tests {
             reason: Some("why".to_owned()),
             class: Some(ErrorClass::NotFound),
             paused_there: true,
+            accepted: true,
+            forgotten: true,
             unclean: false,
             files_done: 1,
             files: 2,
             bytes_done: 3,
             bytes: 4,
         };
-        let list = List::new(8, vec![record]);
+        let former = Former { contact: [2; 16], key: [3; 16], done: true };
+        let offered = Record { job: Job::Offered, ..record.clone() };
+        let list = List::new(8, vec![record, offered], vec![former]);
         list.save(&path).unwrap();
         assert_eq!(List::load(&path).unwrap(), list);
 
         std::fs::write(&path, b"{\"format\":1,\"next\":1,\"transfers\":[{}]}").unwrap();
-        assert_eq!(List::load(&path).unwrap(), List::new(1, vec![]));
+        assert_eq!(List::load(&path).unwrap(), List::new(1, vec![], vec![]));
         assert!(folder.path().join("transfers.json.damaged").exists());
         assert_eq!(from_hex("0g"), None);
         assert_eq!(from_hex("0"), None);

@@ -7,6 +7,7 @@ use farhold_catalog::{Lookup, Replica};
 use farhold_net::{Peer, PeerError};
 use farhold_wire::limits::GROUP_BYTES;
 use farhold_wire::{Entry, EntryKind, Name, Offer, OfferAnswer, ReadFailure};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::destination::{Destination, Existing, LocalError};
@@ -60,22 +61,30 @@ impl Worker {
             None => {
                 let (path, key, tag) = (path.path(), record.key(), record.tag);
                 let name = record.name.name().ok_or_else(damaged)?;
-                let opened = tokio::task::spawn_blocking(move || Push::open(&path, &name, key, tag)).await;
+                // The walk ends when nobody waits for it any more, and whoever stops it waits for that.
+                let stop = CancellationToken::new();
+                let _stopped = stop.clone().drop_guard();
+                let walk = move || Push::open(&path, &name, key, tag, &stop);
+                let opened = self.writes.spawn_blocking(walk).await;
                 let opened = opened.map_err(|_| End::Fail(Problem::task()))?;
-                let push = Arc::new(
-                    opened.map_err(|error| End::Fail(Problem::new(error.class(), error.to_string())))?,
-                );
+                let push = Arc::new(opened.map_err(|error| match error.class() {
+                    Some(class) => End::Fail(Problem::new(class, error.to_string())),
+                    None => End::Stopped,
+                })?);
                 offers.insert(record.contact(), record.key(), Arc::clone(&push));
                 push
             }
         };
         self.progress.expect(push.files, push.bytes);
-        let offer =
-            Offer { key: record.key(), root: push.root.clone(), files: push.files, bytes: push.bytes };
+        let sequence = self.transfers.table().sequence();
+        let (key, root) = (record.key(), push.root.clone());
+        let offer = Offer { key, root, files: push.files, bytes: push.bytes, sequence };
         let answer = self.peer.offer(offer).await.map_err(|error| self.peer_end(&error))?;
         let fail = |reason: &str| End::Fail(Problem::new(ErrorClass::Refused, reason));
         Ok(match answer {
-            OfferAnswer::Accepted => End::Offered,
+            OfferAnswer::Accepted => End::Offered { accepted: true },
+            OfferAnswer::Pending => End::Offered { accepted: false },
+            OfferAnswer::Received => End::Received,
             OfferAnswer::NotWanted => fail("the contact does not accept pushes"),
             OfferAnswer::TooLarge => fail("the contact has no room for it"),
             OfferAnswer::TooMany => fail("the contact has too many unfinished pushes"),
@@ -88,7 +97,7 @@ impl Worker {
         let below = match (&self.record.job, offered) {
             (Job::Receive { .. }, Some(root)) => return Ok(root),
             (Job::Pull { below, .. }, _) => below,
-            (Job::Receive { .. } | Job::Push { .. } | Job::Serve, _) => return Err(damaged()),
+            (Job::Receive { .. } | Job::Offered | Job::Push { .. } | Job::Serve, _) => return Err(damaged()),
         };
         let mut found: Option<Entry> = None;
         for name in below {
@@ -186,7 +195,7 @@ impl Worker {
             Job::Pull { folder, name, begun: true, .. } | Job::Receive { folder, name: Some(name) } => {
                 self.destination_at(folder, name.name().ok_or_else(damaged)?).await
             }
-            Job::Push { .. } | Job::Serve => Err(damaged()),
+            Job::Push { .. } | Job::Offered | Job::Serve => Err(damaged()),
         }
     }
 
@@ -238,7 +247,9 @@ impl Worker {
             match self.record.job {
                 // Its sender offers it again, or says that it is no more.
                 Job::Receive { .. } if gone => wait(&problem.reason, RETRY),
-                Job::Receive { .. } | Job::Pull { .. } | Job::Push { .. } | Job::Serve => End::Fail(problem),
+                Job::Receive { .. } | Job::Offered | Job::Pull { .. } | Job::Push { .. } | Job::Serve => {
+                    End::Fail(problem)
+                }
             }
         })
     }
@@ -261,7 +272,7 @@ pub(crate) fn clean(record: &Record, journals: PathBuf) {
             (folder, name)
         }
         // Nothing was begun.
-        Job::Pull { .. } | Job::Receive { .. } | Job::Push { .. } | Job::Serve => return,
+        Job::Pull { .. } | Job::Offered | Job::Receive { .. } | Job::Push { .. } | Job::Serve => return,
     };
     let Some(name) = name.name() else { return };
     let cleaned = Destination::open(&folder.path(), name, record.tag, journals)

@@ -136,6 +136,9 @@ impl Scheduler {
             let (amounts, arrived) = progress.take();
             table.progress(*id, amounts, arrived, now);
         }
+        if !self.progress.is_empty() {
+            self.transfers.notify_moved();
+        }
         for (id, stop) in &self.stops {
             if table.is_stopped(*id) {
                 stop.cancel();

@@ -1,26 +1,28 @@
 //! What is decided about transfers: which of them works, what waits for what, what the two sides tell each other.
 //! No I/O and no clock of its own. The scheduler does what this says, and tells it what came of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use farhold_wire::{ContactId, Entry, Name, TransferKey};
+use farhold_wire::{ContactId, Entry, Name, Sequence, TransferKey};
 use tokio::time::Instant;
 
 use super::error::Problem;
 use super::progress::Rate;
 use super::record::{Job, List, Record};
-use super::status::{Direction, TransferId, TransferState, TransferStatus};
+use super::status::{Direction, TransferChanges, TransferId, TransferState, TransferStatus};
 
+mod history;
+mod offering;
 mod telling;
+
+use history::Remembered;
 
 /// Transfers that fetch at once; more would only take the link from each other.
 const RUNNING: usize = 2;
-/// Transfers that are over and still shown.
-const HISTORY: usize = 100;
 /// Transfers that are not over, of all contacts.
 const UNFINISHED: usize = 1000;
-/// Pushes of one contact that are not over, and pulls of one contact that are shown.
+/// Pulls of one contact that are shown, and pushes of one that are not over.
 const PER_CONTACT: usize = 64;
 /// Longest reason that is kept: the list and a status hold those of all transfers.
 const REASON_BYTES: usize = 2048;
@@ -28,6 +30,8 @@ const REASON_BYTES: usize = 2048;
 const OFFER_AGAIN: Duration = Duration::from_secs(3);
 
 const NOT_CONNECTED: &str = "the contact is not connected";
+const NOT_BEGUN: &str = "the contact has not begun yet";
+const NOT_ACCEPTED: &str = "the contact has not accepted it yet";
 const NOT_OFFERED: &str = "the contact has not offered it again yet";
 
 /// All transfers of an engine.
@@ -35,6 +39,10 @@ const NOT_OFFERED: &str = "the contact has not offered it again yet";
 pub(crate) struct Table {
     next: u64,
     items: BTreeMap<TransferId, Item>,
+    remembered: Remembered,
+    /// Of this run, and the number of what it said last.
+    run: u64,
+    said: u64,
 }
 
 #[derive(Debug)]
@@ -53,6 +61,8 @@ struct Item {
     offered: bool,
     /// Of what is received: what to fetch. Comes with every offer.
     root: Option<Entry>,
+    /// The latest that the other side said of it.
+    heard: Option<Sequence>,
 }
 
 /// What a task is to do.
@@ -71,8 +81,10 @@ pub(crate) enum Work {
 pub(crate) enum End {
     /// All is in its place, apart from what the note tells.
     Done { note: Option<String> },
-    /// The receiver has taken the push on.
-    Offered,
+    /// The receiver knows of the push; or it has taken it on already.
+    Offered { accepted: bool },
+    /// The receiver has had the push before.
+    Received,
     /// It goes on by itself: after `retry`, or once the contact is connected.
     Wait { reason: String, retry: Option<Duration> },
     /// It goes on when the user wants it to.
@@ -96,6 +108,8 @@ pub(crate) enum Refused {
     TooMany,
     /// It is to be accepted or declined.
     Offered,
+    NotOffered,
+    Unfinished,
 }
 
 /// A transfer to be taken up.
@@ -119,7 +133,8 @@ pub(crate) struct Amounts {
 
 impl Table {
     /// Takes up what the last run left: pulls and pushes go on, what is received waits to be offered again.
-    pub(crate) fn load(list: List, now: Instant) -> Self {
+    /// `run` tells this run of the engine from all others.
+    pub(crate) fn load(list: List, run: u64, now: Instant) -> Self {
         let mut items = BTreeMap::new();
         for mut record in list.transfers {
             if !record.state.rests() {
@@ -128,20 +143,63 @@ impl Table {
             }
             items.insert(record.id, Item::new(record, now));
         }
-        let mut table = Self { next: list.next, items };
+        let remembered = Remembered::load(list.former);
+        let mut table = Self { next: list.next, items, remembered, run, said: 0 };
         table.items.values_mut().for_each(Item::need_root);
+        table.trim();
         table
     }
 
     /// What is kept over restarts.
     pub(crate) fn list(&self) -> List {
         let kept = self.items.values().map(|item| &item.record);
-        List::new(self.next, kept.filter(|record| record.direction() != Direction::Serve).cloned().collect())
+        let kept = kept.filter(|record| record.direction() != Direction::Serve).cloned().collect();
+        List::new(self.next, kept, self.remembered.list())
     }
 
     /// All of them, by number.
     pub(crate) fn statuses(&self, name_of: impl Fn(ContactId) -> Option<String>) -> Vec<TransferStatus> {
-        self.items.values().map(|item| item.status(&name_of)).collect()
+        self.shown().map(|item| item.status(&name_of)).collect()
+    }
+
+    /// One of them.
+    pub(crate) fn status(
+        &self,
+        id: TransferId,
+        name_of: impl Fn(ContactId) -> Option<String>,
+    ) -> Option<TransferStatus> {
+        self.items.get(&id).filter(|item| !item.record.forgotten).map(|item| item.status(name_of))
+    }
+
+    fn shown(&self) -> impl Iterator<Item = &Item> {
+        self.items.values().filter(|item| !item.record.forgotten)
+    }
+
+    /// What has changed since `told`, which holds all of it afterwards; `names` are the contacts'.
+    pub(crate) fn changes(
+        &self,
+        told: &mut BTreeMap<TransferId, TransferStatus>,
+        names: &HashMap<ContactId, String>,
+    ) -> TransferChanges {
+        let mut changed = Vec::new();
+        for item in self.shown() {
+            let name = names.get(&item.record.contact());
+            if told.get(&item.record.id).is_none_or(|before| !item.is_told(before, name)) {
+                let status = item.status(|_| name.cloned());
+                told.insert(status.id, status.clone());
+                changed.push(status);
+            }
+        }
+        let is_shown = |id| self.items.get(id).is_some_and(|item: &Item| !item.record.forgotten);
+        let removed: Vec<_> = told.keys().filter(|id| !is_shown(id)).copied().collect();
+        removed.iter().for_each(|id| drop(told.remove(id)));
+        TransferChanges { changed, removed, complete: true }
+    }
+
+    /// The next thing that is said of any transfer.
+    pub(crate) fn sequence(&mut self) -> Sequence {
+        self.said += 1;
+        Sequence { run: self.run, number: self.said }
     }
 
     /// Takes a transfer up; it waits for its turn.
@@ -163,6 +221,8 @@ impl Table {
             reason: None,
             class: None,
             paused_there: false,
+            accepted: false,
+            forgotten: false,
             unclean: false,
             files_done: 0,
             files: 0,
@@ -235,6 +295,7 @@ impl Table {
             }
             item.tell = false;
         }
+        self.remembered.retain(known);
     }
 
     /// Whether a contact is connected; said again and again, also when nothing changed.
@@ -353,7 +414,7 @@ impl Table {
         match self.items.get_mut(&id).map(|item| &mut item.record.job) {
             Some(Job::Receive { name, .. }) => *name = chosen.map(Into::into),
             Some(Job::Pull { begun, .. }) => *begun = true,
-            Some(Job::Push { .. } | Job::Serve) | None => {}
+            Some(Job::Push { .. } | Job::Offered | Job::Serve) | None => {}
         }
     }
 
@@ -379,9 +440,15 @@ impl Table {
             // It was paused and resumed before the task had ended; or the engine stops.
             End::Stopped => {}
             _ if !unchanged => {}
-            End::Offered => {
+            End::Offered { accepted } => {
                 item.offered = true;
-                item.set(TransferState::Waiting, Some("the contact has not begun yet".to_owned()));
+                let reason = if accepted { NOT_BEGUN } else { NOT_ACCEPTED };
+                item.set(TransferState::Waiting, Some(reason.to_owned()));
+            }
+            End::Received => {
+                let all = item.amounts();
+                item.set_amounts(Amounts { files_done: all.files, bytes_done: all.bytes, ..all });
+                item.set(TransferState::Done, None);
             }
             End::Wait { reason, retry } => {
                 item.set(TransferState::Waiting, Some(reason));
@@ -399,21 +466,12 @@ impl Table {
 
     /// One that the user may act on: what a contact pulls is its own affair.
     fn mine(&mut self, id: TransferId) -> Result<&mut Item, Refused> {
-        let item = self.items.get_mut(&id).ok_or(Refused::Unknown)?;
+        let item = self.items.get_mut(&id).filter(|item| !item.record.forgotten).ok_or(Refused::Unknown)?;
         if item.record.direction() == Direction::Serve { Err(Refused::Theirs) } else { Ok(item) }
     }
 
     fn find(&mut self, contact: ContactId, key: TransferKey) -> Option<&mut Item> {
         self.items.values_mut().find(|item| item.record.contact() == contact && item.record.key() == key)
-    }
-
-    /// Forgets the oldest of what is over.
-    fn trim(&mut self) {
-        let over = |item: &Item| item.record.state.is_over() && !item.worker && !item.record.unclean;
-        let ids: Vec<_> = self.items.iter().filter(|(_, item)| over(item)).map(|(id, _)| *id).collect();
-        for id in ids.iter().take(ids.len().saturating_sub(HISTORY)) {
-            self.items.remove(id);
-        }
     }
 }
 
@@ -428,6 +486,7 @@ impl Item {
             progressed: false,
             offered: false,
             root: None,
+            heard: None,
         }
     }
 
@@ -467,10 +526,37 @@ impl Item {
         (record.bytes_done, record.bytes) = (bytes_done, bytes);
     }
 
+    /// Whether a status tells all of it; `name` is its contact's.
+    fn is_told(&self, status: &TransferStatus, name: Option<&String>) -> bool {
+        let record = &self.record;
+        let amounts = Amounts {
+            files_done: status.files_done,
+            files: status.files,
+            bytes_done: status.bytes_done,
+            bytes: status.bytes,
+        };
+        (status.state, &status.reason, status.class) == (record.state, &record.reason, record.class)
+            && amounts == self.amounts()
+            && (status.rate, status.remaining_seconds) == self.pace()
+            && status.destination.is_some() == record.job.has_destination()
+            && match name {
+                Some(name) => *name == status.contact,
+                None => record.contact().to_string() == status.contact,
+            }
+    }
+
+    /// Bytes per second, and seconds to the end.
+    fn pace(&self) -> (u64, Option<u64>) {
+        if self.record.state != TransferState::Running {
+            return (0, None);
+        }
+        let left = self.record.bytes.saturating_sub(self.record.bytes_done);
+        (self.rate.per_second(), self.rate.seconds_for(left))
+    }
+
     fn status(&self, name_of: impl Fn(ContactId) -> Option<String>) -> TransferStatus {
         let record = &self.record;
-        let running = record.state == TransferState::Running;
-        let left = record.bytes.saturating_sub(record.bytes_done);
+        let (rate, remaining_seconds) = self.pace();
         TransferStatus {
             id: record.id,
             direction: record.direction(),
@@ -483,8 +569,8 @@ impl Item {
             files: record.files,
             bytes_done: record.bytes_done,
             bytes: record.bytes,
-            rate: if running { self.rate.per_second() } else { 0 },
-            remaining_seconds: running.then(|| self.rate.seconds_for(left)).flatten(),
+            rate,
+            remaining_seconds,
             destination: record.job.destination(),
         }
     }

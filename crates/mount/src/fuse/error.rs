@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use super::holders::Holder;
+
 /// Why the drive cannot be mounted, or not be unmounted. The texts name the mount point: they are for the user.
 #[derive(Debug, thiserror::Error)]
 pub enum MountError {
@@ -65,6 +67,14 @@ pub enum MountError {
     Kernel {
         /// What the kernel says.
         source: io::Error,
+    },
+    /// Programs use the drive, and unmounting was not forced.
+    #[error("{point} is in use")]
+    Held {
+        /// The mount point.
+        point: PathBuf,
+        /// Who uses it, as far as this user may see.
+        holders: Vec<Holder>,
     },
     /// The mount could not be taken away.
     #[error("{point} could not be unmounted: {reason}")]

@@ -9,31 +9,36 @@ pub struct Holder {
     /// Its process number.
     pub pid: u32,
     /// Its name, as the kernel tells it (15 bytes at most).
-    pub name: String,
+    pub program: String,
+    /// What it has open, or the folder that it works in; the first of several.
+    pub file: PathBuf,
 }
 
 /// Most holders that are told: enough to see what to close.
 const MOST: usize = 16;
 
-/// Programs, as far as this user may see them, with an open file, working folder or root below `point`.
-/// Only links of `/proc` are read, never the mount itself, so this does not wait for the drive.
-pub(super) fn find(point: &Path) -> Vec<Holder> {
+/// Programs, as far as this user may see them, with an open file, working folder or root below `point`, which is
+/// absolute and without links. Only links of `/proc` are read, never the mount itself, so this does not wait for the
+/// drive. It blocks, but not for long.
+pub fn holders(point: &Path) -> Vec<Holder> {
     let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
     processes
         .flatten()
         .filter_map(|process| {
-            process.file_name().to_str()?.parse().ok().map(|pid: u32| (pid, process.path()))
+            let pid: u32 = process.file_name().to_str()?.parse().ok()?;
+            let process = process.path();
+            let file = held(&process, point)?;
+            Some(Holder { pid, program: name(&process), file })
         })
-        .filter(|(_, process)| holds(process, point))
-        .map(|(pid, process)| Holder { pid, name: name(&process) })
         .take(MOST)
         .collect()
 }
 
-fn holds(process: &Path, point: &Path) -> bool {
-    let below = |link: PathBuf| fs::read_link(link).is_ok_and(|target| target.starts_with(point));
+/// What a process has of what is below `point`. Open files come first: they say more than the folder it works in.
+fn held(process: &Path, point: &Path) -> Option<PathBuf> {
     let open = fs::read_dir(process.join("fd")).into_iter().flatten().flatten().map(|entry| entry.path());
-    ["cwd", "root", "exe"].map(|link| process.join(link)).into_iter().chain(open).any(below)
+    let others = ["cwd", "root", "exe"].map(|link| process.join(link));
+    open.chain(others).filter_map(|link| fs::read_link(link).ok()).find(|target| target.starts_with(point))
 }
 
 fn name(process: &Path) -> String {
@@ -49,10 +54,25 @@ mod tests {
     fn an_open_file_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let point = folder.path().canonicalize().unwrap();
-        assert!(find(&point).is_empty());
+        assert!(holders(&point).is_empty());
         let _open = fs::File::create(point.join("file")).unwrap();
-        assert_eq!(find(&point).iter().map(|holder| holder.pid).collect::<Vec<_>>(), [std::process::id()]);
+        let found = holders(&point);
+        let told: Vec<_> = found.iter().map(|holder| (holder.pid, holder.file.clone())).collect();
+        assert_eq!(told, [(std::process::id(), point.join("file"))]);
+        assert!(!found[0].program.is_empty());
         // A folder whose name merely begins alike is not below.
-        assert!(find(&point.join("fi")).is_empty());
+        assert!(holders(&point.join("fi")).is_empty());
+    }
+
+    #[test]
+    fn a_working_folder_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let point = folder.path().canonicalize().unwrap();
+        let mut sleeping = std::process::Command::new("sleep").arg("60").current_dir(&point).spawn().unwrap();
+        let found = holders(&point);
+        sleeping.kill().unwrap();
+        sleeping.wait().unwrap();
+        let expected = Holder { pid: sleeping.id(), program: "sleep".to_owned(), file: point };
+        assert_eq!(found, [expected]);
     }
 }

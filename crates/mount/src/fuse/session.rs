@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::adapter::Adapter;
 use super::attach::{self, Detach, DetachError};
 use super::error::MountError;
-use super::holders::{self, Holder};
+use super::holders::{Holder, holders};
 use super::limits::request_limit;
 use super::mountinfo::{self, MountEntry};
 use super::requests::Requests;
@@ -31,7 +31,7 @@ const IDLE_LIMIT: Duration = Duration::from_millis(500);
 const END_LIMIT: Duration = Duration::from_secs(2);
 
 /// Where and how the drive is mounted.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MountOptions {
     /// The mount point; made if it is missing, refused if it holds anything.
     pub point: PathBuf,
@@ -47,13 +47,15 @@ pub struct Stopped {
     pub holders: Vec<Holder>,
 }
 
-/// A mounted drive. [`stop`](Self::stop) unmounts it and waits; dropping it unmounts it without waiting.
+/// A mounted drive. [`stop`](Self::stop) unmounts it and waits, [`try_stop`](Self::try_stop) if nobody uses it;
+/// dropping it unmounts it without waiting.
 #[derive(Debug)]
 pub struct Mount {
     entry: MountEntry,
     drive: Arc<Drive>,
     invalidations: Invalidations,
     requests: Arc<Requests>,
+    runtime: Handle,
     /// Refuses all requests.
     stop: CancellationToken,
     ends: Ends,
@@ -116,15 +118,44 @@ impl Mount {
     /// # Errors
     /// [`MountError::StillMounted`] if the system refuses.
     pub async fn stop(mut self) -> Result<Stopped, MountError> {
+        self.watcher.abort();
         self.refuse();
         if tokio::time::timeout(END_LIMIT, self.requests.ended()).await.is_err() {
             tracing::warn!("requests on the drive are still being answered");
         }
         let entry = self.entry.clone();
-        let stopped = blocking(move || unmount(&entry)).await;
+        let stopped = blocking(move || unmount(&entry, Detach::Lazily)).await;
         self.stopped = true;
         self.drive.forget_all();
         let stopped = stopped?;
+        self.ended().await;
+        Ok(stopped)
+    }
+
+    /// Unmounts if nobody uses the drive, which answers all the while; otherwise everything stays as it was. Dropped
+    /// before its end, this unmounts without waiting.
+    ///
+    /// # Errors
+    /// With the mount, as it was: [`MountError::Held`] with those who use it, [`MountError::StillMounted`] if the system
+    /// refuses for another reason.
+    pub async fn try_stop(mut self) -> Result<(), (Self, MountError)> {
+        // Else it would take this for somebody else's doing.
+        self.watcher.abort();
+        let entry = self.entry.clone();
+        if let Err(error) = blocking(move || unmount(&entry, Detach::Idle)).await {
+            let watching = watch::until_gone(self.entry.clone(), self.ends.gone.clone());
+            self.watcher = self.runtime.spawn(watching);
+            return Err((self, error));
+        }
+        self.stopped = true;
+        self.refuse();
+        self.drive.forget_all();
+        self.ended().await;
+        Ok(())
+    }
+
+    /// Waits for the threads of a mount that was taken away.
+    async fn ended(&self) {
         // While somebody still uses what is out of the tree of files, the connection to the kernel lives on.
         if tokio::time::timeout(IDLE_LIMIT, self.ends.readers.cancelled()).await.is_err() {
             self.abort();
@@ -135,14 +166,12 @@ impl Mount {
             }
         }
         tracing::info!("the drive is unmounted");
-        Ok(stopped)
     }
 
     /// No more notifications; all requests fail.
     fn refuse(&self) {
         self.invalidations.close();
         self.stop.cancel();
-        self.watcher.abort();
     }
 
     /// Ends the connection, and with it whatever the mount's users wait for. Where that cannot be done, it ends when
@@ -161,6 +190,7 @@ impl Drop for Mount {
         if self.stopped {
             return;
         }
+        self.watcher.abort();
         self.refuse();
         unmount_unasked(&self.entry);
         self.drive.forget_all();
@@ -206,7 +236,7 @@ fn mount(drive: Arc<Drive>, options: &MountOptions, runtime: Handle) -> Result<M
     let abort = format!("/sys/fs/fuse/connections/{}/abort", entry.minor);
     let abort = File::options().write(true).open(abort).ok();
     guard.disarm();
-    Ok(Mount { entry, drive, invalidations, requests, stop, ends, abort, watcher, stopped: false })
+    Ok(Mount { entry, drive, invalidations, requests, runtime, stop, ends, abort, watcher, stopped: false })
 }
 
 fn serve(
@@ -232,8 +262,8 @@ fn serve(
     Ok(ends)
 }
 
-/// Takes the mount away, unless somebody did so already.
-fn unmount(entry: &MountEntry) -> Result<Stopped, MountError> {
+/// Takes the mount away, unless somebody did so already; if it is busy, as `busy` says.
+fn unmount(entry: &MountEntry, busy: Detach) -> Result<Stopped, MountError> {
     let failed = |reason| MountError::StillMounted { point: entry.point.clone(), reason };
     let mut there = mountinfo::read().map_err(|error| failed(error.to_string()))?;
     there.retain(|other| other.point == entry.point);
@@ -249,7 +279,10 @@ fn unmount(entry: &MountEntry) -> Result<Stopped, MountError> {
         Err(DetachError::Busy) => {}
         Err(DetachError::Failed(reason)) => return Err(failed(reason)),
     }
-    let holders = holders::find(&entry.point);
+    let holders = holders(&entry.point);
+    if busy == Detach::Idle {
+        return Err(MountError::Held { point: entry.point.clone(), holders });
+    }
     let pids: Vec<u32> = holders.iter().map(|holder| holder.pid).collect();
     tracing::warn!(?pids, "the drive is unmounted while programs use it");
     tracing::debug!(?holders, "these");
@@ -263,7 +296,7 @@ fn unmount(entry: &MountEntry) -> Result<Stopped, MountError> {
 
 /// The same where nobody waits for the outcome.
 fn unmount_unasked(entry: &MountEntry) {
-    if let Err(error) = unmount(entry) {
+    if let Err(error) = unmount(entry, Detach::Lazily) {
         tracing::error!("the drive stays mounted");
         tracing::debug!(%error, "why it stays mounted");
     }

@@ -90,6 +90,24 @@ fn a_busy_mount_is_taken_away_and_its_users_are_told() {
 }
 
 #[test]
+fn a_mount_in_use_stays_as_it_was_unless_forced() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut host = Host::start(folder.path());
+    host.file(b"file", 10, 1);
+    host.file(b"other", 10, 2);
+    let stdin = fs::File::open(host.path("file")).unwrap();
+    let user = Running(Command::new("sleep").arg("60").stdin(stdin).spawn().unwrap());
+    assert_eq!(host.tell("try"), format!("held {}", user.0.id()));
+    assert_eq!(fs::read(host.path("other")).unwrap(), content(2, 10));
+    // What the contact changes is still told to the kernel, and somebody else's unmounting still noticed.
+    host.change("other", 20, 3, "in-place");
+    until("the change is seen", || fs::read(host.path("other")).unwrap() == content(3, 20));
+    drop(user);
+    assert!(host.end("try").is_empty());
+    assert!(!is_mounted(&host.point()));
+}
+
+#[test]
 fn a_reader_inside_is_let_go_at_the_end() {
     let folder = tempfile::tempdir().unwrap();
     let mut host = Host::start(folder.path());

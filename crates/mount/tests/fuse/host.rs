@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use farhold_cache::{Cache, CacheConfig};
 use farhold_catalog::{EntryId, Home, HomeConfig, Nodes, Replica};
-use farhold_mount::{Mount, MountOptions};
+use farhold_mount::{Mount, MountError, MountOptions};
 use farhold_vfs::{Drive, DriveConfig};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::time::timeout;
@@ -58,7 +58,7 @@ async fn run(folder: PathBuf) {
     cancel.cancel();
 }
 
-async fn obey(mount: Mount, peer: &Arc<Peer>, tree: EntryId) {
+async fn obey(mut mount: Mount, peer: &Arc<Peer>, tree: EntryId) {
     let mut files: HashMap<Vec<u8>, EntryId> = HashMap::new();
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     while let Ok(Some(line)) = lines.next_line().await {
@@ -99,6 +99,21 @@ async fn obey(mount: Mount, peer: &Arc<Peer>, tree: EntryId) {
                 let _ = timeout(Duration::ZERO, mount.stop()).await;
                 println!("{ANSWER}stopped");
                 return;
+            }
+            "try" => {
+                mount = match mount.try_stop().await {
+                    Ok(()) => {
+                        println!("{ANSWER}stopped");
+                        return;
+                    }
+                    Err((kept, MountError::Held { holders, .. })) => {
+                        let pids: Vec<String> = holders.iter().map(|holder| holder.pid.to_string()).collect();
+                        println!("{ANSWER}held {}", pids.join(" "));
+                        kept
+                    }
+                    Err((_, error)) => panic!("{error}"),
+                };
+                continue;
             }
             "stop" => {
                 match mount.stop().await {

@@ -72,6 +72,13 @@ enum Relay {
     Lost,
 }
 
+impl Relay {
+    /// Before it was reached for the first time.
+    fn before(set: bool) -> Self {
+        if set { Self::NotReached } else { Self::NotSet }
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 enum Link {
     Offline {
@@ -156,7 +163,7 @@ impl Lifecycle {
         let mut new = Self {
             side,
             intent: Intent::Idle,
-            relay: if relay_set { Relay::NotReached } else { Relay::NotSet },
+            relay: Relay::before(relay_set),
             present: None,
             refuses: false,
             post: None,
@@ -189,6 +196,10 @@ impl Lifecycle {
             }
             Event::Post(post) => self.posted_by_peer(post, at),
             Event::Absent => self.absent(),
+            Event::RelaySet { set } => {
+                self.relay = Relay::before(set);
+                self.present = None;
+            }
             Event::Relay { up } => self.relay(up, at),
             Event::Network { unrooted } => {
                 if unrooted {
@@ -317,9 +328,8 @@ impl Lifecycle {
     fn relay(&mut self, up: bool, at: &Moment) {
         let before = self.relay;
         self.relay = match (before, up) {
-            (Relay::NotSet, _) => Relay::NotSet,
             (_, true) => Relay::Reached,
-            (Relay::NotReached, false) => Relay::NotReached,
+            (Relay::NotSet | Relay::NotReached, false) => Relay::NotReached,
             (Relay::Reached | Relay::Lost, false) => Relay::Lost,
         };
         if up && before != Relay::Reached {
@@ -458,10 +468,10 @@ impl Lifecycle {
             Some(OfflineReason::Disconnected)
         } else if self.refuses {
             Some(OfflineReason::Refused)
-        } else if self.present == Some(false) {
-            Some(OfflineReason::Absent)
         } else if self.relay == Relay::NotSet {
             Some(OfflineReason::NoRelay)
+        } else if self.present == Some(false) {
+            Some(OfflineReason::Absent)
         } else {
             None
         }

@@ -102,7 +102,7 @@ impl Dial {
 
     async fn bridged(&self, leg: u32) -> Result<Dialled, DialError> {
         let nonces = self.nonces.ok_or(LegError::Unavailable)?;
-        let relay = self.shared.address.clone().ok_or(LegError::Unavailable)?;
+        let relay = self.shared.relay.address().ok_or(LegError::Unavailable)?;
         let meeting = Meeting { relay, nonces, leg };
         let dialling = dial_bridge(meeting, &self.parties, &self.entry, self.counter(), self.cancel.clone());
         let mut leg = dialling.await?;

@@ -85,7 +85,7 @@ pub(super) struct Task {
 impl Task {
     pub(super) fn new(parts: Parts, nonce: Nonce) -> Self {
         let at = moment(nonce);
-        let lifecycle = Lifecycle::new(parts.parties.side(), parts.shared.address.is_some(), &at);
+        let lifecycle = Lifecycle::new(parts.parties.side(), parts.shared.relay.address().is_some(), &at);
         let punching = Punching::new(parts.parties.side(), parts.shared.endpoint.clone());
         Self {
             parts,
@@ -123,6 +123,7 @@ impl Task {
 
     async fn live(&mut self) -> Result<Infallible, RandomError> {
         let mut relay = self.parts.shared.relay.state();
+        let mut lan = self.parts.shared.lan.subscribe();
         let mut addresses = self.parts.shared.addresses.clone();
         let mut announced = self.parts.shared.announced.clone();
         let mut outer = self.parts.shared.outer.clone();
@@ -140,10 +141,15 @@ impl Task {
                 },
                 Ok(()) = self.parts.subscription.seen().changed() => self.seen(),
                 Ok(()) = relay.changed() => match *relay.borrow_and_update() {
-                    RelayState::None | RelayState::Connecting => None,
+                    RelayState::None => Some(Event::RelaySet { set: false }),
+                    RelayState::Connecting => Some(Event::RelaySet { set: true }),
                     RelayState::Connected => Some(Event::Relay { up: true }),
                     RelayState::Unreachable { .. } => Some(Event::Relay { up: false }),
                 },
+                Ok(()) = lan.changed() => {
+                    lan.mark_unchanged();
+                    self.seen()
+                }
                 Ok(()) = addresses.changed() => {
                     addresses.mark_unchanged();
                     self.punching.restart();
@@ -196,13 +202,13 @@ impl Task {
         match (present, post) {
             (Some(true), Some(post)) => match PresencePost::decode(&post) {
                 Ok(post) => {
-                    let Shared { relay_only, no_lan, loopback, addresses, .. } = &*self.parts.shared;
+                    let Shared { relay_only, lan, loopback, addresses, .. } = &*self.parts.shared;
                     let addresses = addresses.borrow();
                     let announced = if *relay_only { &[][..] } else { &post.candidates };
                     let reflexive = if *relay_only { &[][..] } else { &post.reflexive };
                     let mut candidates = addresses.candidates(announced, *loopback);
                     let mut punchable = addresses.punchable(reflexive, &candidates, *loopback);
-                    if *no_lan {
+                    if !*lan.borrow() {
                         candidates.retain(|candidate| candidate.path != Path::Lan);
                         punchable.retain(|address| addresses.path_to(address.ip()) != Path::Lan);
                     }
@@ -342,7 +348,7 @@ impl Task {
             parties: Arc::clone(parties),
             nonces,
             keeper: keeper.flatten(),
-            relay: shared.address.clone(),
+            relay: shared.relay.address(),
             tickets: Arc::clone(&shared.tickets),
             serving: serving.clone(),
             counter: Arc::clone(&shared.counter),

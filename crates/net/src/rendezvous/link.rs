@@ -49,15 +49,30 @@ impl Link {
     }
 }
 
-/// Connects, and connects again, until cancelled.
-pub(super) async fn keep(
-    address: RelayAddress,
-    relay: Arc<Relay>,
-    mut addresses: watch::Receiver<Addresses>,
-) {
+/// Connects, and connects again, until cancelled; to another relay once that is set.
+pub(super) async fn keep(relay: Arc<Relay>, mut addresses: watch::Receiver<Addresses>) {
     let cancel = relay.cancel.clone();
-    cancel.run_until_cancelled(keep_on(&address, &relay, &mut addresses)).await;
+    cancel.run_until_cancelled(follow(&relay, &mut addresses)).await;
     // Heartbeats take their posts back with the last link, so it stays.
+}
+
+async fn follow(relay: &Relay, addresses: &mut watch::Receiver<Addresses>) {
+    let mut wanted = relay.address.subscribe();
+    loop {
+        let address = wanted.borrow_and_update().clone();
+        let keeping = async {
+            match &address {
+                Some(address) => keep_on(address, relay, addresses).await,
+                None => std::future::pending().await,
+            }
+        };
+        // The sender is `relay`'s own.
+        tokio::select! {
+            () = keeping => {}
+            _ = wanted.changed() => {}
+        }
+        relay.forget(wanted.borrow().as_ref());
+    }
 }
 
 async fn keep_on(address: &RelayAddress, relay: &Relay, addresses: &mut watch::Receiver<Addresses>) {

@@ -43,6 +43,12 @@ impl Mailbox {
         self.watched = watched;
     }
 
+    /// Another relay is asked from now on.
+    pub(super) fn forget(&mut self) {
+        self.begin(0);
+        self.seen.send_modify(|seen| seen.present = None);
+    }
+
     /// Takes all blobs under a token. Those that are older than one seen before, or repeat it after it was replaced,
     /// are somebody else's doing.
     pub(super) fn take(&mut self, token: Token, blobs: &[Bytes]) {

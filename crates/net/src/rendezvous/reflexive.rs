@@ -1,6 +1,7 @@
 //! From where the relay sees our UDP port: NATs give it another address and port, and forget that when nothing is said.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,6 +11,7 @@ use tokio::sync::{broadcast, watch};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use super::Relay;
 use crate::config::RelayAddress;
 use crate::contact::canonical;
 use crate::network::Addresses;
@@ -26,15 +28,20 @@ const FOUND_WITHIN: Duration = Duration::from_secs(4);
 /// Keeps `outer` up to date until cancelled, and lets QUIC know when our addresses change.
 pub(crate) async fn follow(
     endpoint: Endpoint,
-    relay: RelayAddress,
+    relay: Arc<Relay>,
     mut addresses: watch::Receiver<Addresses>,
     outer: watch::Sender<Vec<SocketAddr>>,
     cancel: CancellationToken,
 ) {
     let following = async {
         let mut datagrams = endpoint.datagrams();
+        let mut wanted = relay.address.subscribe();
         loop {
-            let found = find(&relay).await;
+            let address = wanted.borrow_and_update().clone();
+            let found = match &address {
+                Some(address) => find(address).await,
+                None => Vec::new(),
+            };
             let now = ask(&endpoint, &mut datagrams, &found).await;
             outer.send_if_modified(|before| {
                 let changed = *before != now;
@@ -43,6 +50,7 @@ pub(crate) async fn follow(
             });
             tokio::select! {
                 () = sleep(EVERY) => {}
+                Ok(()) = wanted.changed() => {}
                 Ok(()) = addresses.changed() => endpoint.network_changed(),
             }
         }

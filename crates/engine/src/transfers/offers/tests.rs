@@ -12,7 +12,7 @@ fn name(text: &str) -> Name {
 }
 
 fn open(path: &Path) -> Arc<Push> {
-    Arc::new(Push::open(path, &name("shown"), KEY, 5).unwrap())
+    Arc::new(Push::open(path, &name("shown"), KEY, 5, &CancellationToken::new()).unwrap())
 }
 
 fn tree() -> tempfile::TempDir {
@@ -70,7 +70,14 @@ async fn a_tree_is_shown_as_it_is_and_under_the_same_ids_after_a_restart() {
 
     let again = open(&temp.path().join("top"));
     assert_eq!((again.root.clone(), list(&again, again.root.id).await), (push.root.clone(), top));
-    let other = Push::open(&temp.path().join("top"), &name("shown"), TransferKey([4; 16]), 5).unwrap();
+    let other = Push::open(
+        &temp.path().join("top"),
+        &name("shown"),
+        TransferKey([4; 16]),
+        5,
+        &CancellationToken::new(),
+    )
+    .unwrap();
     assert_ne!(other.root.id, push.root.id);
 
     // Only its contact sees it.
@@ -129,6 +136,15 @@ async fn what_is_read_is_of_the_version_that_is_named() {
 #[test]
 fn what_is_not_there_cannot_be_pushed() {
     let temp = tempfile::tempdir().unwrap();
-    let missing = Push::open(&temp.path().join("nothing"), &name("a"), KEY, 1);
+    let missing = Push::open(&temp.path().join("nothing"), &name("a"), KEY, 1, &CancellationToken::new());
     assert!(matches!(missing, Err(PushError::Io(_))));
+}
+
+#[test]
+fn a_walk_that_nobody_waits_for_ends() {
+    let temp = tempfile::tempdir().unwrap();
+    let stop = CancellationToken::new();
+    stop.cancel();
+    let stopped = Push::open(temp.path(), &name("a"), KEY, 1, &stop);
+    assert!(matches!(stopped, Err(PushError::Stopped)));
 }

@@ -1,64 +1,13 @@
 //! What the two sides of a transfer tell each other.
 
-use farhold_wire::{
-    ContactId, Entry, Offer, OfferAnswer, Report, Standing, TransferKey, TransferState as Told,
-};
+use farhold_wire::{ContactId, Report, Sequence, Standing, TransferKey, TransferState as Told};
 use tokio::time::Instant;
 
-use super::{Amounts, Item, NOT_OFFERED, New, OFFER_AGAIN, PER_CONTACT, Refused, Table};
+use super::{Amounts, Item, NOT_ACCEPTED, NOT_BEGUN, NOT_OFFERED, New, OFFER_AGAIN, PER_CONTACT, Table};
 use crate::transfers::record::Job;
 use crate::transfers::status::{Direction, TransferId, TransferState};
 
 impl Table {
-    /// A contact offers a push that is known already. `None` if it is not; whoever may accept it then calls
-    /// [`Table::receive`].
-    pub(crate) fn offered(&mut self, contact: ContactId, offer: &Offer) -> Option<OfferAnswer> {
-        let item = self.find(contact, offer.key)?;
-        if item.record.direction() != Direction::Receive {
-            return Some(OfferAnswer::NotWanted);
-        }
-        item.root = Some(offer.root.clone());
-        item.tell = true;
-        match item.record.state {
-            TransferState::Cancelled => return Some(OfferAnswer::Cancelled),
-            TransferState::Paused if !item.record.paused_there => {}
-            TransferState::Paused | TransferState::Waiting | TransferState::Failed => {
-                item.set(TransferState::Queued, None);
-            }
-            TransferState::Offered | TransferState::Queued | TransferState::Running | TransferState::Done => {
-            }
-        }
-        Some(OfferAnswer::Accepted)
-    }
-
-    /// Takes up a push that was accepted, unless an offer that came at the same time did.
-    pub(crate) fn receive(
-        &mut self,
-        new: New,
-        root: Entry,
-        amounts: Amounts,
-        now: Instant,
-    ) -> Result<TransferId, Refused> {
-        let contact = new.contact;
-        if let Some(item) = self.find(contact, new.key) {
-            return Ok(item.record.id);
-        }
-        let theirs = |item: &&Item| {
-            item.record.contact() == contact
-                && item.record.direction() == Direction::Receive
-                && !item.record.state.is_over()
-        };
-        if self.items.values().filter(theirs).count() >= PER_CONTACT {
-            return Err(Refused::TooMany);
-        }
-        let id = self.add(new, now)?;
-        if let Some(item) = self.items.get_mut(&id) {
-            item.root = Some(root);
-            item.set_amounts(amounts);
-        }
-        Ok(id)
-    }
-
     /// A contact says how it stands with a transfer.
     pub(crate) fn reported(&mut self, contact: ContactId, report: Report, now: Instant) -> Standing {
         let Some(item) = self.find(contact, report.key) else {
@@ -68,13 +17,17 @@ impl Table {
             self.serve(contact, report, now);
             return Standing::Open;
         };
+        if !item.hears(report.sequence) {
+            let ended = report.push && item.record.state == TransferState::Cancelled;
+            return if ended { Standing::Ended } else { Standing::Open };
+        }
         match item.record.direction() {
             Direction::Push => item.push_reported(report, now),
             Direction::Receive => {
                 item.sender_reported(&report);
                 Standing::Open
             }
-            // Reports may overtake each other: what is over does not begin again.
+            // What is over does not begin again.
             Direction::Serve if item.record.state.is_over() => Standing::Open,
             Direction::Serve => {
                 item.show(report, now);
@@ -98,7 +51,8 @@ impl Table {
     /// What is to be told now, and to whom; with `progress` also how far each is. It counts as told.
     pub(crate) fn take_reports(&mut self, progress: bool) -> Vec<(TransferId, ContactId, Report)> {
         let mut told = Vec::new();
-        for item in self.items.values_mut().filter(|item| item.tell || (progress && item.progressed)) {
+        let Self { items, run, said, .. } = self;
+        for item in items.values_mut().filter(|item| item.tell || (progress && item.progressed)) {
             (item.tell, item.progressed) = (false, false);
             let orders = matches!(item.record.state, TransferState::Paused | TransferState::Cancelled);
             let tells = match item.record.direction() {
@@ -108,10 +62,13 @@ impl Table {
                 Direction::Push => orders && !item.record.paused_there,
                 Direction::Serve => false,
             };
-            if let Some(report) = item.report().filter(|_| tells) {
+            let sequence = Sequence { run: *run, number: *said + 1 };
+            if let Some(report) = item.report(sequence).filter(|_| tells) {
+                *said += 1;
                 told.push((item.record.id, item.record.contact(), report));
             }
         }
+        self.trim();
         told
     }
 
@@ -130,12 +87,22 @@ impl Table {
         if let Ok(id) = self.add(new, now)
             && let Some(item) = self.items.get_mut(&id)
         {
+            item.heard = Some(report.sequence);
             item.show(report, now);
         }
     }
 }
 
 impl Item {
+    /// Whether this is the latest that the other side said of it; from now on it is.
+    pub(super) fn hears(&mut self, sequence: Sequence) -> bool {
+        let latest = self.heard.is_none_or(|before| sequence.is_after(before));
+        if latest {
+            self.heard = Some(sequence);
+        }
+        latest
+    }
+
     /// The receiver of a push says how far it is.
     fn push_reported(&mut self, report: Report, now: Instant) -> Standing {
         match self.record.state {
@@ -157,11 +124,12 @@ impl Item {
         }
         let again = report.state == Told::Waiting;
         let paused = report.state == Told::Paused;
-        let has_begun = report.reason != NOT_OFFERED;
-        if has_begun {
-            self.show(report, now);
+        if report.state == Told::Offered {
+            self.set(TransferState::Waiting, Some(NOT_ACCEPTED.to_owned()));
+        } else if report.reason == NOT_OFFERED {
+            self.set(TransferState::Waiting, Some(NOT_BEGUN.to_owned()));
         } else {
-            self.set(TransferState::Waiting, Some("the contact has not begun yet".to_owned()));
+            self.show(report, now);
         }
         self.record.paused_there = paused;
         self.offered = !again;
@@ -196,7 +164,7 @@ impl Item {
         let state = match report.state {
             Told::Queued => TransferState::Queued,
             Told::Running => TransferState::Running,
-            Told::Waiting => TransferState::Waiting,
+            Told::Waiting | Told::Offered => TransferState::Waiting,
             Told::Paused => TransferState::Paused,
             Told::Done => TransferState::Done,
             Told::Failed => TransferState::Failed,
@@ -208,10 +176,10 @@ impl Item {
         self.rate.add(self.record.bytes_done.saturating_sub(before), now);
     }
 
-    fn report(&self) -> Option<Report> {
+    fn report(&self, sequence: Sequence) -> Option<Report> {
         let record = &self.record;
         let state = match record.state {
-            TransferState::Offered => Told::Waiting,
+            TransferState::Offered => Told::Offered,
             TransferState::Queued => Told::Queued,
             TransferState::Running => Told::Running,
             TransferState::Waiting => Told::Waiting,
@@ -231,6 +199,7 @@ impl Item {
             files: record.files,
             bytes_done: record.bytes_done,
             bytes: record.bytes,
+            sequence,
         })
     }
 }

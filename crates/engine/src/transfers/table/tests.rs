@@ -1,7 +1,11 @@
+use std::path::Path;
+
 use farhold_wire::{
     EntryId, EntryKind, OfferAnswer, Report, Standing, Timestamp, TransferState as Told, Version,
 };
 
+use super::history::{HISTORY, REMEMBERED};
+use super::offering::OFFERED;
 use super::*;
 use crate::transfers::record::Hex;
 
@@ -25,7 +29,7 @@ fn new(key: u8, contact: ContactId, job: Job) -> New {
 }
 
 fn empty() -> Table {
-    Table::load(List::new(1, vec![]), Instant::now())
+    Table::load(List::new(1, vec![], vec![]), 1, Instant::now())
 }
 
 /// What [`Table::begin`] begins while everybody is connected.
@@ -57,7 +61,8 @@ fn root() -> Entry {
 }
 
 fn offer(key: u8) -> farhold_wire::Offer {
-    farhold_wire::Offer { key: TransferKey([key; 16]), root: root(), files: 2, bytes: 10 }
+    let sequence = said();
+    farhold_wire::Offer { key: TransferKey([key; 16]), root: root(), files: 2, bytes: 10, sequence }
 }
 
 fn report(key: u8, push: bool, state: Told) -> Report {
@@ -71,7 +76,15 @@ fn report(key: u8, push: bool, state: Told) -> Report {
         files: 2,
         bytes_done: 5,
         bytes: 10,
+        sequence: said(),
     }
+}
+
+/// Later than everything before, of another engine.
+fn said() -> Sequence {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    Sequence { run: 99, number: LAST.fetch_add(1, Ordering::Relaxed) }
 }
 
 fn receiving(table: &mut Table, key: u8) -> TransferId {
@@ -177,7 +190,7 @@ fn a_restart_goes_on_and_what_is_received_waits_for_its_offer() {
     let given_up = table.add(new(5, BEN, pull()), now).unwrap();
     table.cancel(given_up).unwrap();
 
-    let mut table = Table::load(table.list(), now);
+    let mut table = Table::load(table.list(), 2, now);
     // What a contact pulls tells it again itself.
     assert_eq!(table.items.len(), 4);
     assert_eq!(begin(&mut table), [pulled.0, given_up.0]);
@@ -186,30 +199,30 @@ fn a_restart_goes_on_and_what_is_received_waits_for_its_offer() {
     assert_eq!(state(&table, received), TransferState::Waiting);
     // Its sender is told that it waits, and offers it again.
     assert!(table.take_reports(true).iter().any(|(id, _, report)| *id == received && report.push));
-    assert_eq!(table.offered(BEN, &offer(3)), Some(OfferAnswer::Accepted));
+    assert_eq!(table.offered(BEN, &offer(3), Some(Path::new("/in"))), Some(OfferAnswer::Accepted));
     assert_eq!(begin(&mut table), [received.0]);
 }
 
 #[test]
 fn an_offer_is_known_by_its_key_and_its_contact() {
     let mut table = empty();
-    assert_eq!(table.offered(BEN, &offer(1)), None);
+    assert_eq!(table.offered(BEN, &offer(1), Some(Path::new("/in"))), None);
     let id = receiving(&mut table, 1);
-    assert_eq!(table.offered(CLEO, &offer(1)), None);
+    assert_eq!(table.offered(CLEO, &offer(1), Some(Path::new("/in"))), None);
     // Paused by the user it stays so; paused by its sender it goes on when its sender wants it to.
     table.pause(id).unwrap();
-    assert_eq!(table.offered(BEN, &offer(1)), Some(OfferAnswer::Accepted));
+    assert_eq!(table.offered(BEN, &offer(1), Some(Path::new("/in"))), Some(OfferAnswer::Accepted));
     assert_eq!(state(&table, id), TransferState::Paused);
     table.resume(id).unwrap();
     table.reported(BEN, report(1, true, Told::Paused), Instant::now());
     assert_eq!(state(&table, id), TransferState::Paused);
-    table.offered(BEN, &offer(1));
+    table.offered(BEN, &offer(1), Some(Path::new("/in")));
     assert_eq!(state(&table, id), TransferState::Queued);
     table.cancel(id).unwrap();
-    assert_eq!(table.offered(BEN, &offer(1)), Some(OfferAnswer::Cancelled));
+    assert_eq!(table.offered(BEN, &offer(1), Some(Path::new("/in"))), Some(OfferAnswer::Cancelled));
     // My own push under the same key is nothing that can be offered to me.
     let mine = table.add(new(2, BEN, push()), Instant::now()).unwrap();
-    assert_eq!(table.offered(BEN, &offer(2)), Some(OfferAnswer::NotWanted));
+    assert_eq!(table.offered(BEN, &offer(2), Some(Path::new("/in"))), Some(OfferAnswer::NotWanted));
     assert_eq!(state(&table, mine), TransferState::Queued);
 }
 
@@ -245,7 +258,7 @@ fn both_sides_of_a_push_agree() {
     let (_, work) = sender.begin(|_| true, now).pop().unwrap();
     assert_eq!(work, Work::Offer);
     let received = receiving(&mut receiver, 1);
-    sender.ended(sent, End::Offered, now);
+    sender.ended(sent, End::Offered { accepted: true }, now);
     assert!(sender.is_offered(BEN, TransferKey([1; 16])));
 
     // Tells each what the other says, until nobody says anything.
@@ -281,8 +294,8 @@ fn both_sides_of_a_push_agree() {
     receiver.tell_again(BEN);
     assert_eq!(talk(&mut sender, &mut receiver).0, TransferState::Queued);
     assert_eq!(sender.begin(|_| true, now).pop().unwrap().1, Work::Offer);
-    assert_eq!(receiver.offered(BEN, &offer(1)), Some(OfferAnswer::Accepted));
-    sender.ended(sent, End::Offered, now);
+    assert_eq!(receiver.offered(BEN, &offer(1), Some(Path::new("/in"))), Some(OfferAnswer::Accepted));
+    sender.ended(sent, End::Offered { accepted: true }, now);
     begin(&mut receiver);
     assert_eq!(talk(&mut sender, &mut receiver), (Running, Running));
 
@@ -293,12 +306,12 @@ fn both_sides_of_a_push_agree() {
     sender.connection(BEN, true);
     receiver.connection(BEN, true);
     assert_eq!(sender.begin(|_| true, now).pop().unwrap().1, Work::Offer);
-    receiver.offered(BEN, &offer(1));
-    sender.ended(sent, End::Offered, now);
+    receiver.offered(BEN, &offer(1), Some(Path::new("/in")));
+    sender.ended(sent, End::Offered { accepted: true }, now);
     begin(&mut receiver);
     assert_eq!(talk(&mut sender, &mut receiver), (Running, Running));
 
-    let mut finished = (Table::load(sender.list(), now), Table::load(receiver.list(), now));
+    let mut finished = (Table::load(sender.list(), 2, now), Table::load(receiver.list(), 2, now));
     receiver.ended(received, End::Done { note: None }, now);
     assert_eq!(talk(&mut sender, &mut receiver), (Done, Done));
 
@@ -347,7 +360,194 @@ fn no_reason_is_longer_than_a_status_bears() {
 #[test]
 fn two_offers_of_one_push_at_the_same_time_are_received_once() {
     let mut table = empty();
-    assert_eq!((table.offered(BEN, &offer(1)), table.offered(BEN, &offer(1))), (None, None));
+    assert_eq!(
+        (
+            table.offered(BEN, &offer(1), Some(Path::new("/in"))),
+            table.offered(BEN, &offer(1), Some(Path::new("/in")))
+        ),
+        (None, None)
+    );
     assert_eq!(receiving(&mut table, 1), receiving(&mut table, 1));
     assert_eq!(begin(&mut table), [1]);
+}
+
+/// A push that the user has not decided on.
+fn offering(table: &mut Table, key: u8) -> Result<TransferId, Refused> {
+    table.receive(new(key, BEN, Job::Offered), root(), Amounts::default(), Instant::now())
+}
+
+#[test]
+fn an_offer_waits_for_the_user_over_a_restart() {
+    let now = Instant::now();
+    let mut table = empty();
+    let (taken, declined) = (offering(&mut table, 1).unwrap(), offering(&mut table, 2).unwrap());
+    assert_eq!(begin(&mut table), [0; 0]);
+    assert_eq!((table.pause(taken), table.resume(taken)), (Err(Refused::Offered), Err(Refused::Offered)));
+    let told: Vec<_> = table.take_reports(true).into_iter().map(|(_, _, report)| report.state).collect();
+    assert_eq!(told, [Told::Offered, Told::Offered]);
+
+    let mut table = Table::load(table.list(), 2, now);
+    assert_eq!(state(&table, taken), TransferState::Offered);
+    assert_eq!(table.offered(BEN, &offer(1), None), Some(OfferAnswer::Pending));
+    table.accept(taken, Path::new("/here")).unwrap();
+    assert_eq!(table.accept(taken, Path::new("/there")), Err(Refused::NotOffered));
+    assert_eq!(begin(&mut table), [taken.0]);
+    let job = &table.items[&taken].record.job;
+    assert_eq!(*job, Job::Receive { folder: Hex(b"/here".to_vec()), name: None });
+    // Offered again it goes on, though the contact may push nothing else.
+    table.ended(taken, wait_for_contact(), now);
+    assert_eq!(table.offered(BEN, &offer(1), None), Some(OfferAnswer::Accepted));
+    assert_eq!(state(&table, taken), TransferState::Queued);
+
+    // Nothing of it was offered since the restart: it is given up all the same, and its sender hears why.
+    table.decline(declined).unwrap();
+    let told = table.take_reports(true).into_iter().find(|(id, _, _)| *id == declined).unwrap().2;
+    assert_eq!((told.state, told.reason.as_str()), (Told::Cancelled, "it was declined"));
+    assert_eq!(table.offered(BEN, &offer(2), None), Some(OfferAnswer::Cancelled));
+}
+
+#[test]
+fn offers_are_few_and_a_standing_permission_takes_them_all() {
+    let mut table = empty();
+    let ids: Vec<_> = (0..OFFERED).map(|key| offering(&mut table, key as u8).unwrap()).collect();
+    assert_eq!(offering(&mut table, 100), Err(Refused::TooMany));
+    // Others have room of their own.
+    table.receive(new(101, CLEO, Job::Offered), root(), Amounts::default(), Instant::now()).unwrap();
+    receiving(&mut table, 102);
+    table.accept_all(BEN, Path::new("/in"));
+    assert!(ids.iter().all(|id| state(&table, *id) == TransferState::Queued));
+    offering(&mut table, 100).unwrap();
+}
+
+#[test]
+fn a_permission_that_is_withdrawn_holds_up_what_it_let_in() {
+    let mut table = empty();
+    let id = receiving(&mut table, 1);
+    assert_eq!(table.offered(BEN, &offer(1), None), Some(OfferAnswer::NotWanted));
+    assert_eq!(table.offered(BEN, &offer(1), Some(Path::new("/in"))), Some(OfferAnswer::Accepted));
+    assert_eq!(state(&table, id), TransferState::Queued);
+}
+
+#[test]
+fn an_offer_ends_with_what_its_sender_makes_of_it() {
+    let now = Instant::now();
+    let (mut sender, mut receiver) = (empty(), empty());
+    let sent = sender.add(new(1, BEN, push()), now).unwrap();
+    sender.begin(|_| true, now);
+    let received = offering(&mut receiver, 1).unwrap();
+    sender.ended(sent, End::Offered { accepted: false }, now);
+    let reason = |table: &Table| table.items[&sent].record.reason.clone();
+    assert_eq!(reason(&sender).as_deref(), Some(NOT_ACCEPTED));
+    // It is not offered again and again while the user thinks.
+    for (_, _, report) in receiver.take_reports(true) {
+        sender.reported(BEN, report, now);
+    }
+    sender.connection(BEN, true);
+    sender.due(now + Duration::from_secs(100));
+    assert_eq!((begin(&mut sender), reason(&sender).as_deref()), (vec![], Some(NOT_ACCEPTED)));
+
+    sender.cancel(sent).unwrap();
+    for (_, _, report) in sender.take_reports(true) {
+        receiver.reported(BEN, report, now);
+    }
+    assert_eq!(state(&receiver, received), TransferState::Cancelled);
+
+    // Or its sender knows nothing of it any more.
+    let other = offering(&mut receiver, 2).unwrap();
+    receiver.tell_again(BEN);
+    for (id, _, report) in receiver.take_reports(true) {
+        if sender.reported(BEN, report, now) == Standing::Ended {
+            receiver.withdrawn(id);
+        }
+    }
+    assert_eq!(state(&receiver, other), TransferState::Cancelled);
+}
+
+#[test]
+fn what_was_said_earlier_and_comes_later_changes_nothing() {
+    let now = Instant::now();
+    let mut table = empty();
+    let id = table.add(new(1, BEN, push()), now).unwrap();
+    begin(&mut table);
+    table.ended(id, End::Offered { accepted: true }, now);
+    let (early, late) = (report(1, true, Told::Failed), report(1, true, Told::Running));
+    table.reported(BEN, late, now);
+    assert_eq!(table.reported(BEN, early, now), Standing::Open);
+    assert_eq!(state(&table, id), TransferState::Running);
+    // Another run of the other side begins anew.
+    let sequence = Sequence { run: 100, number: 0 };
+    table.reported(BEN, Report { sequence, ..report(1, true, Told::Paused) }, now);
+    assert_eq!(state(&table, id), TransferState::Paused);
+
+    // A pause that comes after the offer that ended it.
+    let mut receiver = empty();
+    let received = receiving(&mut receiver, 2);
+    let paused = report(2, true, Told::Paused);
+    receiver.offered(BEN, &offer(2), Some(Path::new("/in")));
+    receiver.reported(BEN, paused, now);
+    assert_eq!(state(&receiver, received), TransferState::Queued);
+}
+
+#[test]
+fn what_is_forgotten_leaves_nothing_and_is_not_received_again() {
+    let now = Instant::now();
+    let mut table = empty();
+    let (received, failed) = (receiving(&mut table, 1), receiving(&mut table, 2));
+    let running = table.add(new(3, BEN, pull()), now).unwrap();
+    begin(&mut table);
+    table.ended(received, End::Done { note: None }, now);
+    table.ended(failed, End::Fail(Problem::task()), now);
+    begin(&mut table);
+    assert_eq!(table.discard(Some(vec![received, running])), Err((running, Refused::Unfinished)));
+    assert_eq!(table.discard(Some(vec![TransferId(77)])), Err((TransferId(77), Refused::Unknown)));
+    assert_eq!(table.statuses(|_| None).len(), 3);
+
+    assert_eq!(table.discard(None), Ok(vec![received, failed]));
+    let shown: Vec<_> = table.statuses(|_| None).into_iter().map(|status| status.id).collect();
+    assert_eq!(shown, [running]);
+    assert_eq!(table.resume(failed), Err(Refused::Unknown));
+    // Its parts go first, also after a restart, and its sender hears that it is given up.
+    table.take_reports(false);
+    let mut again = Table::load(table.list(), 2, now);
+    for table in [&mut table, &mut again] {
+        let begun = table.begin(|_| false, now);
+        let cleaned: Vec<_> = begun.iter().filter(|(_, work)| *work == Work::Clean).collect();
+        assert_eq!(cleaned.iter().map(|(record, _)| record.id).collect::<Vec<_>>(), [failed]);
+        table.ended(failed, End::Cleaned, now);
+        assert_eq!(table.items.len(), 1);
+        assert_eq!(table.offered(BEN, &offer(1), Some(Path::new("/in"))), Some(OfferAnswer::Received));
+        assert_eq!(table.offered(BEN, &offer(2), Some(Path::new("/in"))), Some(OfferAnswer::Cancelled));
+        assert_eq!(table.offered(CLEO, &offer(1), Some(Path::new("/in"))), None);
+    }
+    let mut sender = empty();
+    let sent = sender.add(new(1, BEN, push()), now).unwrap();
+    begin(&mut sender);
+    sender.ended(sent, End::Received, now);
+    assert_eq!(state(&sender, sent), TransferState::Done);
+}
+
+#[test]
+fn what_was_trimmed_is_not_received_again_either_and_that_is_bounded() {
+    let now = Instant::now();
+    let mut table = empty();
+    let key = |number: u32| {
+        let mut key = [0; 16];
+        key[..4].copy_from_slice(&number.to_be_bytes());
+        TransferKey(key)
+    };
+    let all = u32::try_from(HISTORY + REMEMBERED + 5).unwrap();
+    for number in 0..all {
+        let job = Job::Receive { folder: Hex(b"/in".to_vec()), name: None };
+        let id = table.receive(New { key: key(number), ..new(0, BEN, job) }, root(), Amounts::default(), now);
+        table.ended(id.unwrap(), End::Done { note: None }, now);
+    }
+    let mut answer = |number| {
+        let offer = farhold_wire::Offer { key: key(number), ..offer(0) };
+        table.offered(BEN, &offer, Some(Path::new("/in")))
+    };
+    assert_eq!([answer(4), answer(5)], [None, Some(OfferAnswer::Received)]);
+    assert_eq!(answer(all - 1), Some(OfferAnswer::Accepted));
+    assert_eq!(table.list().former.len(), REMEMBERED);
+    table.forget(|_| false);
+    assert_eq!(table.list().former.len(), 0);
 }

@@ -77,6 +77,8 @@ pub(crate) enum Event {
     Post(PeerPost),
     /// The relay has no post of the contact.
     Absent,
+    /// Another relay is set, which is still to be reached, or none.
+    RelaySet { set: bool },
     /// The relay is reached, or lost.
     Relay { up: bool },
     /// Our addresses are others than before; `unrooted` says that the session's own is gone.
