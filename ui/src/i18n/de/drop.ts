@@ -49,9 +49,7 @@ export const drop: Translation<typeof english> = {
   },
   "drop.awayShare": "{name} ist offline und sieht es, sobald ihr wieder verbunden seid.",
   "drop.awaySend": "{name} ist offline. Die Kopie wartet, bis ihr wieder verbunden seid.",
-  "drop.asks": "{name} wird gefragt, wohin es soll.",
 
-  "drop.cancel": "Abbrechen",
   "drop.confirm.share": "Mit {name} teilen",
   "drop.confirm.send": "An {name} senden",
   "drop.confirm.shareNobody": "Teilen",

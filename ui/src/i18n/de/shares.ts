@@ -30,7 +30,6 @@ export const shares: Translation<typeof english> = {
     other: "Dann nicht mehr zu sehen für: {contacts}. Deine Dateien bleiben, wo sie sind.",
   },
   "shares.stop.confirm": "Nicht mehr teilen",
-  "shares.stop.cancel": "Weiter teilen",
   "shares.stopped": { one: "„{name}“ wird nicht mehr geteilt.", other: "{count} Freigaben sind beendet." },
 
   "shares.empty.title": "Du teilst noch nichts",
@@ -40,6 +39,4 @@ export const shares: Translation<typeof english> = {
   "shares.empty.addContact": "Kontakt hinzufügen",
   "shares.empty.filter": "Nichts passt zu „{text}“",
   "shares.empty.clear": "Filter löschen",
-  "shares.engine.title": "Farhold läuft nicht",
-  "shares.engine.starting": "Farhold startet. Deine Freigaben erscheinen gleich.",
 };

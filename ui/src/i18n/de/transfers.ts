@@ -16,7 +16,6 @@ export const transfers: Translation<typeof english> = {
     other: "{count} beendete Übertragungen aus der Liste nehmen?",
   },
   "transfers.clear.text": "Nur diese Liste wird geleert. Die Dateien bleiben, wo sie sind.",
-  "transfers.clear.cancel": "Liste behalten",
 
   "transfers.groups": "Zustand",
   "transfers.group.all": "Alle",
@@ -89,7 +88,6 @@ export const transfers: Translation<typeof english> = {
   "transfers.accept.choose": "Auswählen…",
   "transfers.accept.always": "Künftig alles von {contact} ohne Nachfrage dorthin legen",
   "transfers.accept.confirm": "Annehmen",
-  "transfers.accept.later": "Später entscheiden",
   "transfers.accepted": "„{name}“ kommt nach {folder}.",
 
   "transfers.details.contact": "Kontakt",
@@ -100,7 +98,6 @@ export const transfers: Translation<typeof english> = {
   "transfers.details.rate": "Geschwindigkeit",
   "transfers.details.reason": "Was passiert ist",
   "transfers.details.next": "Was du tun kannst",
-  "transfers.details.close": "Schließen",
 
   "transfers.empty.all.title": "Noch keine Übertragungen",
   "transfers.empty.all.text": "Zieh Dateien hierher, um sie zu senden, oder speichere eine Kopie von etwas aus dem Laufwerk.",
@@ -116,6 +113,4 @@ export const transfers: Translation<typeof english> = {
   "transfers.empty.finished.text": "Was fertig oder abgebrochen ist, erscheint hier.",
   "transfers.empty.filter.title": "Nichts passt dazu",
   "transfers.empty.filter.action": "Filter löschen",
-  "transfers.engine.title": "Farhold läuft nicht",
-  "transfers.engine.starting": "Farhold startet. Deine Übertragungen erscheinen gleich.",
 };

@@ -46,9 +46,7 @@ export const drop = {
   },
   "drop.awayShare": "{name} is offline and sees it when you are connected again.",
   "drop.awaySend": "{name} is offline. The copy waits until you are connected again.",
-  "drop.asks": "{name} is asked where to put it.",
 
-  "drop.cancel": "Cancel",
   "drop.confirm.share": "Share with {name}",
   "drop.confirm.send": "Send to {name}",
   "drop.confirm.shareNobody": "Share",

@@ -23,7 +23,6 @@ export const shares = {
     other: "{contacts} will not see them any more. Your files stay where they are.",
   },
   "shares.stop.confirm": "Stop sharing",
-  "shares.stop.cancel": "Keep sharing",
   "shares.stopped": { one: "“{name}” is no longer shared.", other: "{count} items are no longer shared." },
 
   "shares.empty.title": "You share nothing yet",
@@ -32,6 +31,4 @@ export const shares = {
   "shares.empty.addContact": "Add a contact",
   "shares.empty.filter": "Nothing matches “{text}”",
   "shares.empty.clear": "Clear the filter",
-  "shares.engine.title": "Farhold is not running",
-  "shares.engine.starting": "Farhold is starting. Your shares appear in a moment.",
 } as const;

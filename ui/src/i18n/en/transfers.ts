@@ -10,7 +10,6 @@ export const transfers = {
   "transfers.clear": "Clear history",
   "transfers.clear.title": { one: "Clear {count} finished transfer?", other: "Clear {count} finished transfers?" },
   "transfers.clear.text": "Only this list is cleared. The files stay where they are.",
-  "transfers.clear.cancel": "Keep the list",
 
   "transfers.groups": "State",
   "transfers.group.all": "All",
@@ -79,7 +78,6 @@ export const transfers = {
   "transfers.accept.choose": "Choose…",
   "transfers.accept.always": "From now on, put everything from {contact} there without asking",
   "transfers.accept.confirm": "Accept",
-  "transfers.accept.later": "Decide later",
   "transfers.accepted": "“{name}” goes to {folder}.",
 
   "transfers.details.contact": "Contact",
@@ -90,7 +88,6 @@ export const transfers = {
   "transfers.details.rate": "Rate",
   "transfers.details.reason": "What happened",
   "transfers.details.next": "What to do",
-  "transfers.details.close": "Close",
 
   "transfers.empty.all.title": "No transfers yet",
   "transfers.empty.all.text": "Drop files here to send them, or save a copy of something from the drive.",
@@ -106,6 +103,4 @@ export const transfers = {
   "transfers.empty.finished.text": "What is done or cancelled appears here.",
   "transfers.empty.filter.title": "Nothing matches",
   "transfers.empty.filter.action": "Clear the filters",
-  "transfers.engine.title": "Farhold is not running",
-  "transfers.engine.starting": "Farhold is starting. Your transfers appear in a moment.",
 } as const;

@@ -11,6 +11,7 @@ const REREAD_AT_MOST = 2_000;
 
 export class Browser {
   path = $state<Path>("");
+  /** From the contact's folder down to this one; none at the top. */
   crumbs = $state.raw<readonly Crumb[]>([]);
   contact = $state<string | null>(null);
   /** Sorted, not filtered. */
@@ -18,9 +19,17 @@ export class Browser {
   order = $state.raw<Order>({ column: "name", descending: false });
   text = $state("");
   loading = $state(true);
+  /** Keys of `rows`: paths. */
+  selected = $state.raw<ReadonlySet<string | number>>(new Set());
   failure = $state.raw<Failure | null>(null);
 
   readonly shown: readonly Row[] = $derived(filter(this.rows, this.text));
+  /** What is selected and shown, so that nothing is done with what cannot be seen. */
+  readonly selection: readonly Entry[] = $derived(
+    this.selected.size === 0
+      ? []
+      : this.shown.filter((row) => this.selected.has(row.entry.path)).map((row) => row.entry),
+  );
 
   /** Which reading is the latest; what an older one brings is left. */
   #reading = 0;
@@ -30,6 +39,7 @@ export class Browser {
   async open(path: Path): Promise<void> {
     if (path !== this.path) {
       this.text = "";
+      this.selected = new Set();
       this.contact = null;
       this.crumbs = this.#crumbsTo(path);
     }
@@ -55,14 +65,29 @@ export class Browser {
   }
 
   /** The folder that this one is in, null at the top. */
-  get parent(): Crumb | null {
-    return this.crumbs.at(-2) ?? null;
+  get parent(): Path | null {
+    return this.path === "" ? null : (this.crumbs.at(-2)?.path ?? "");
   }
 
-  /** Crumbs up to a folder that is on the way already, so that they do not vanish while it is read. */
-  #crumbsTo(path: Path): readonly Crumb[] {
+  /** Of the way to this folder, what is directly below `path`; null when `path` is not on it. */
+  below(path: Path): Path | null {
     const at = this.crumbs.findIndex((crumb) => crumb.path === path);
-    return at < 0 ? this.crumbs : this.crumbs.slice(0, at + 1);
+    if (at < 0 && path !== "") return null;
+    return this.crumbs[at + 1]?.path ?? null;
+  }
+
+  /** Names from the top of the drive down to this folder. */
+  get depth(): number {
+    return this.path === "" ? 0 : this.crumbs.length;
+  }
+
+  /** Crumbs to a folder that is about to be read, as far as they are known. */
+  #crumbsTo(path: Path): readonly Crumb[] {
+    if (path === "") return [];
+    const at = this.crumbs.findIndex((crumb) => crumb.path === path);
+    if (at >= 0) return this.crumbs.slice(0, at + 1);
+    const entry = this.rows.find((row) => row.entry.path === path)?.entry;
+    return entry === undefined ? this.crumbs : [...this.crumbs, { path, name: entry.name }];
   }
 
   async #read(asTheyCome: boolean): Promise<void> {
@@ -84,7 +109,7 @@ export class Browser {
         timer ??= setTimeout(take, SHOW_EVERY_MS);
       });
       if (reading !== this.#reading) return;
-      this.crumbs = listing.crumbs;
+      this.crumbs = listing.crumbs.filter((crumb) => crumb.path !== "");
       this.contact = listing.contact;
       this.failure = null;
       this.rows = merge(sorted, waiting, this.order);
