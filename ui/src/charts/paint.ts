@@ -8,6 +8,7 @@ export interface Palette {
   demand: string;
   ahead: string;
   playhead: string;
+  outline: string;
 }
 
 /** The colours of the present theme, from the design's tokens. */
@@ -20,6 +21,7 @@ export function palette(element: Element): Palette {
     demand: token("--block-demand"),
     ahead: token("--block-ahead"),
     playhead: token("--playhead"),
+    outline: token("--border-strong"),
   };
 }
 
@@ -138,6 +140,8 @@ export function paintStrip({ context, width, height, palette, fills }: Surface, 
     fill(x(from), Math.max(x(from) + least, x(cell + 1)), state);
     from = cell + 1;
   });
+  context.strokeStyle = palette.outline;
+  context.strokeRect(0.5, MARK + 0.5, width - 1, height - MARK - 1);
   context.fillStyle = palette.playhead;
   for (const cell of map.playheads) {
     const at = Math.min(Math.max(x(cell + 0.5), 4), width - 4);

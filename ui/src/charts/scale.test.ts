@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { linear, ticks, timeTicks } from "./scale";
+import { linear, plain, ticks, timeTicks } from "./scale";
 
 test("ticks are round, start at 0 and end at or above the largest value", () => {
   expect(ticks(230, 4)).toEqual([0, 100, 200, 300]);
@@ -36,4 +36,17 @@ test("a linear scale maps its ends, also when they are one", () => {
   const x = linear(-300, 0, 10, 110);
   expect([x(-300), x(-150), x(0)]).toEqual([10, 60, 110]);
   expect(linear(0, 0, 5, 10)(0)).toBe(5);
+});
+
+test("an axis' figures are short, in any language", () => {
+  for (const [measured, short] of [
+    ["50.0 MB/s", "50 MB/s"],
+    ["1,50 s", "1,5 s"],
+    ["0.0 ms", "0 ms"],
+    ["2.05 GB/s", "2.05 GB/s"],
+    ["100 ms", "100 ms"],
+    ["0.20", "0.2"],
+  ]) {
+    expect(plain(measured ?? "")).toBe(short);
+  }
 });

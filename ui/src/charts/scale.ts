@@ -13,7 +13,7 @@ export function ticks(largest: number, count: number): number[] {
 
 /** Seconds before now, as 0 or less, from the oldest: whole minutes, as many as there is room for. */
 export function timeTicks(seconds: number, count: number): number[] {
-  const steps = [10, 30, 60, 120, 300, 600, 900, 1800, 3600];
+  const steps = [60, 120, 300, 600, 900, 1800, 3600];
   const step = steps.find((candidate) => seconds / candidate <= Math.max(1, count)) ?? seconds;
   const found: number[] = [];
   for (let at = 0; at <= seconds; at += step) {
@@ -27,4 +27,9 @@ export function timeTicks(seconds: number, count: number): number[] {
 export function linear(from: number, to: number, left: number, right: number): (value: number) => number {
   const span = to - from || 1;
   return (value) => left + ((value - from) / span) * (right - left);
+}
+
+/** A figure of an axis without the zeros that only tell how exact a measured one is. */
+export function plain(figure: string): string {
+  return figure.replace(/[.,]0+(?=\D|$)/, "").replace(/([.,]\d*[1-9])0+(?=\D|$)/, "$1");
 }

@@ -11,7 +11,7 @@ export const performance: Translation<typeof original> = {
 
   "performance.latency.title": "Warten auf ferne Dateien",
   "performance.latency.note":
-    "Von der Anfrage eines Programms, bis da ist, was nicht im Cache lag. Jeweils über die letzten 512 bis 1.024.",
+    "Wie lange Programme auf das warten mussten, was nicht im Cache lag: jeweils die letzten 512 bis 1.024 Mal.",
   "performance.latency.kind": "Art",
   "performance.latency.idle": "Sprung, Leitung frei",
   "performance.latency.idle.note": "Ein Sprung, während von diesem Kontakt sonst nichts unterwegs war",
@@ -33,7 +33,7 @@ export const performance: Translation<typeof original> = {
   "performance.seek.loaded": "Belegt, Median … 95 %",
   "performance.seek.loaded.median": "Belegt, Median",
   "performance.seek.loaded.p95": "Belegt, 95 %",
-  "performance.seek.roundTrip": "Umlaufzeit {contact}",
+  "performance.seek.roundTrip": "Umlaufzeit",
   "performance.seek.empty": "Noch keine Sprünge. Öffne eine Datei vom Laufwerk und springe darin.",
 
   "performance.rates.title": "Netzwerk",

@@ -8,7 +8,7 @@ export const performance = {
 
   "performance.latency.title": "Waiting for far files",
   "performance.latency.note":
-    "From a program's request until what was not in the cache has come. Of the latest 512 to 1,024 of each kind.",
+    "How long programs waited for what was not in the cache, over the latest 512 to 1,024 of each kind.",
   "performance.latency.kind": "Kind",
   "performance.latency.idle": "Seek, idle",
   "performance.latency.idle.note": "A jump while nothing else was under way from that contact",
@@ -30,7 +30,7 @@ export const performance = {
   "performance.seek.loaded": "Loaded, median … 95 %",
   "performance.seek.loaded.median": "Loaded, median",
   "performance.seek.loaded.p95": "Loaded, 95 %",
-  "performance.seek.roundTrip": "Round trip {contact}",
+  "performance.seek.roundTrip": "Round trip",
   "performance.seek.empty": "No jumps yet. Open a file of the drive and jump in it.",
 
   "performance.rates.title": "Network",
