@@ -66,6 +66,17 @@ impl Blocks {
         self.runs.iter().any(|(_, state)| matches!(state, BlockState::InFlight | BlockState::ReadAhead))
     }
 
+    /// The same; what is in memory alone counts as stored.
+    #[must_use]
+    pub fn kept(self) -> Self {
+        let mut kept = Self::default();
+        for (run, state) in self.runs {
+            let state = if state == BlockState::Memory { BlockState::Stored } else { state };
+            kept.push(run, state);
+        }
+        kept
+    }
+
     /// The same, drawn with `most` runs at most (at least one): of neighbours, those with the smallest gaps between them
     /// become one, of the same state first; the larger one's state is that of both.
     #[must_use]
@@ -124,6 +135,10 @@ mod tests {
             [(2..3, InFlight), (3..4, Memory), (4..7, Stored), (8..10, Stored), (20..21, InFlight)]
         );
         assert_eq!((blocks.cached(), blocks.is_fetching()), (6, true));
+        assert_eq!(
+            blocks.kept().runs,
+            [(2..3, InFlight), (3..7, Stored), (8..10, Stored), (20..21, InFlight)]
+        );
     }
 
     #[test]

@@ -19,7 +19,8 @@ pub mod types;
 
 pub use convert::WireError;
 pub use transfer::{
-    DigestItem, DigestPart, GroupHash, Offer, OfferAnswer, Report, Standing, TransferKey, TransferState,
+    DigestItem, DigestPart, GroupHash, Offer, OfferAnswer, Report, Sequence, Standing, TransferKey,
+    TransferState,
 };
 pub use types::{
     Batch, Change, ContactId, Entry, EntryId, EntryKind, LaneClass, Name, NameError, Position, ReadFailure,

@@ -22,6 +22,23 @@ impl fmt::Debug for TransferKey {
     }
 }
 
+/// When something was said of a transfer. Calls overtake each other: what was said before something that is known
+/// already changes nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Sequence {
+    /// Random for each run of an engine.
+    pub run: u64,
+    /// What one run said later has a larger number.
+    pub number: u64,
+}
+
+impl Sequence {
+    /// Whether this was said after `before`; of another run everything was.
+    pub fn is_after(self, before: Self) -> bool {
+        self.run != before.run || self.number > before.number
+    }
+}
+
 /// A file whose hashes are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DigestItem {
@@ -51,6 +68,8 @@ pub struct Offer {
     pub files: u64,
     /// Bytes of all files, as the sender says.
     pub bytes: u64,
+    /// When it was said.
+    pub sequence: Sequence,
 }
 
 /// What the receiver says to an offer.
@@ -66,11 +85,17 @@ pub enum OfferAnswer {
     TooMany,
     /// The receiver's user gave this push up.
     Cancelled,
+    /// The receiver's user has not decided yet; the receiver pulls, or reports, when that is done.
+    Pending,
+    /// The receiver has received it before.
+    Received,
 }
 
 /// How it stands with a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransferState {
+    /// A push on which the receiver's user has not decided.
+    Offered,
     /// Waits for its turn.
     Queued,
     /// Bytes move.
@@ -108,6 +133,8 @@ pub struct Report {
     pub bytes_done: u64,
     /// Bytes in all.
     pub bytes: u64,
+    /// When it was said.
+    pub sequence: Sequence,
 }
 
 /// How it stands with a push at its sender.
@@ -174,10 +201,22 @@ impl TryFrom<pb::DigestPart> for DigestPart {
     }
 }
 
+impl From<Sequence> for pb::Sequence {
+    fn from(Sequence { run, number }: Sequence) -> Self {
+        Self { run, number }
+    }
+}
+
+fn sequence_from(sequence: Option<pb::Sequence>) -> Result<Sequence, WireError> {
+    let pb::Sequence { run, number } = sequence.ok_or(WireError::Missing("sequence"))?;
+    Ok(Sequence { run, number })
+}
+
 impl From<Offer> for pb::OfferRequest {
     fn from(offer: Offer) -> Self {
-        let Offer { key, root, files, bytes } = offer;
-        Self { id: Bytes::copy_from_slice(&key.0), root: Some(root.into()), files, bytes }
+        let Offer { key, root, files, bytes, sequence } = offer;
+        let id = Bytes::copy_from_slice(&key.0);
+        Self { id, root: Some(root.into()), files, bytes, sequence: Some(sequence.into()) }
     }
 }
 
@@ -193,7 +232,8 @@ impl TryFrom<pb::OfferRequest> for Offer {
             return Err(WireError::TooLarge("size"));
         }
         let key = TransferKey(array(&offer.id, "transfer id")?);
-        Ok(Self { key, root, files: offer.files, bytes: offer.bytes })
+        let sequence = sequence_from(offer.sequence)?;
+        Ok(Self { key, root, files: offer.files, bytes: offer.bytes, sequence })
     }
 }
 
@@ -205,6 +245,8 @@ impl From<OfferAnswer> for pb::OfferReply {
             OfferAnswer::TooLarge => pb::OfferAnswer::TooLarge,
             OfferAnswer::TooMany => pb::OfferAnswer::TooMany,
             OfferAnswer::Cancelled => pb::OfferAnswer::Cancelled,
+            OfferAnswer::Pending => pb::OfferAnswer::Pending,
+            OfferAnswer::Received => pb::OfferAnswer::Received,
         };
         Self { answer: answer.into() }
     }
@@ -220,6 +262,8 @@ impl TryFrom<pb::OfferReply> for OfferAnswer {
             pb::OfferAnswer::TooLarge => Ok(Self::TooLarge),
             pb::OfferAnswer::TooMany => Ok(Self::TooMany),
             pb::OfferAnswer::Cancelled => Ok(Self::Cancelled),
+            pb::OfferAnswer::Pending => Ok(Self::Pending),
+            pb::OfferAnswer::Received => Ok(Self::Received),
             pb::OfferAnswer::Unspecified => Err(WireError::Unknown("answer")),
         }
     }
@@ -228,6 +272,7 @@ impl TryFrom<pb::OfferReply> for OfferAnswer {
 impl From<Report> for pb::ReportRequest {
     fn from(report: Report) -> Self {
         let state = match report.state {
+            TransferState::Offered => pb::TransferState::Offered,
             TransferState::Queued => pb::TransferState::Queued,
             TransferState::Running => pb::TransferState::Running,
             TransferState::Waiting => pb::TransferState::Waiting,
@@ -248,6 +293,7 @@ impl From<Report> for pb::ReportRequest {
             bytes_done: report.bytes_done,
             bytes: report.bytes,
             push: report.push,
+            sequence: Some(report.sequence.into()),
         }
     }
 }
@@ -257,6 +303,7 @@ impl TryFrom<pb::ReportRequest> for Report {
 
     fn try_from(report: pb::ReportRequest) -> Result<Self, WireError> {
         let state = match report.state() {
+            pb::TransferState::Offered => TransferState::Offered,
             pb::TransferState::Queued => TransferState::Queued,
             pb::TransferState::Running => TransferState::Running,
             pb::TransferState::Waiting => TransferState::Waiting,
@@ -283,6 +330,7 @@ impl TryFrom<pb::ReportRequest> for Report {
             files: report.files,
             bytes_done: report.bytes_done,
             bytes: report.bytes,
+            sequence: sequence_from(report.sequence)?,
         })
     }
 }
@@ -325,6 +373,7 @@ mod tests {
             files: 2,
             bytes_done: 3,
             bytes: 4,
+            sequence: Sequence { run: 5, number: 6 },
         }
     }
 
@@ -341,7 +390,8 @@ mod tests {
             writable: false,
             unavailable: false,
         };
-        Offer { key: TransferKey([2; 16]), root, files: 1, bytes: 9 }
+        let sequence = Sequence { run: 7, number: 8 };
+        Offer { key: TransferKey([2; 16]), root, files: 1, bytes: 9, sequence }
     }
 
     #[test]
@@ -354,6 +404,8 @@ mod tests {
             OfferAnswer::TooLarge,
             OfferAnswer::TooMany,
             OfferAnswer::Cancelled,
+            OfferAnswer::Pending,
+            OfferAnswer::Received,
         ] {
             assert_eq!(OfferAnswer::try_from(pb::OfferReply::from(answer)), Ok(answer));
         }
@@ -367,6 +419,13 @@ mod tests {
         let version = Version { epoch: 1, counter: 2 };
         let items = vec![DigestItem { entry: EntryId([1; 16]), version }; limits::DIGEST_ITEMS];
         assert_eq!(digest_items(&digest_request(&items)), Ok(items));
+    }
+
+    #[test]
+    fn what_was_said_later_is_after_and_another_run_always_is() {
+        let at = |run, number| Sequence { run, number };
+        assert!(at(1, 2).is_after(at(1, 1)) && at(2, 1).is_after(at(1, 9)));
+        assert!(!at(1, 1).is_after(at(1, 1)) && !at(1, 1).is_after(at(1, 2)));
     }
 
     #[test]
@@ -389,6 +448,9 @@ mod tests {
         // One's own reason is made to fit, between two characters.
         let long = Report { reason: format!("a{}", "ä".repeat(300)), ..report() };
         assert_eq!(Report::try_from(pb::ReportRequest::from(long)).unwrap().reason.len(), 511);
+
+        let unordered = pb::ReportRequest { sequence: None, ..report().into() };
+        assert_eq!(Report::try_from(unordered), Err(WireError::Missing("sequence")));
 
         let mut with_parent = offer();
         with_parent.root.parent = Some(EntryId([4; 16]));

@@ -12,8 +12,8 @@ use super::{Drive, Root, lock};
 
 /// Readers of one file whose places are told.
 const PLAYHEADS: usize = 64;
-/// Folders above a file: a replica has no deeper ones.
-const DEPTH: usize = farhold_catalog::DEPTH;
+/// Folders above a file: a replica holds no deeper ones.
+const DEPTH: usize = 256;
 
 /// A contact's file that is open, however often.
 #[derive(Debug, Clone, PartialEq, Eq)]

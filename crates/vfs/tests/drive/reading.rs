@@ -150,3 +150,55 @@ async fn what_was_waited_for_in_vain_is_not_waited_for_again_at_once() {
     };
     assert_eq!(read.unwrap(), content(1, MIB).slice(4096..8192));
 }
+
+#[tokio::test]
+async fn files_in_use_are_told_with_where_they_are_read_and_where_they_are() {
+    let bench = Bench::new().await;
+    let bob = bench.contact(2, "bob").await;
+    let tree = bob.folder(None, "tree").await;
+    bob.file(Some(tree), b"film", content(1, 3 * MIB)).await;
+    let other = bob.file(None, b"other", content(2, 1000)).await;
+    assert_eq!(bench.drive.files_in_use(9).await, []);
+
+    let first = bench.open("bob/tree/film").await.unwrap();
+    let second = bench.open("bob/tree/film").await.unwrap();
+    bench.drive.read(first, 0, 1000).await.unwrap();
+    bench.drive.read(second, 2 << 20, 500).await.unwrap();
+    bench.drive.read(second, 2 << 20, 600).await.unwrap();
+    let [film] = bench.drive.files_in_use(9).await.try_into().unwrap();
+    let names: Vec<String> = film.path.1.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        (film.path.0.to_string(), names),
+        ("bob".to_owned(), vec!["tree".to_owned(), "film".to_owned()])
+    );
+    assert_eq!((film.size, film.opens, film.playheads), (3 << 20, 2, vec![1000, (2 << 20) + 600]));
+    assert_eq!((film.hits, film.misses), (1, 2));
+
+    // The latest read comes first, and no more are told than asked for.
+    let last = bench.open("bob/other").await.unwrap();
+    bench.drive.read(last, 0, 10).await.unwrap();
+    let told = bench.drive.files_in_use(9).await;
+    assert_eq!(told.iter().map(|file| file.size).collect::<Vec<_>>(), [1000, 3 << 20]);
+    assert_eq!(bench.drive.files_in_use(1).await.len(), 1);
+
+    // Renamed above it, and gone from the trees.
+    bob.alter(tree, |entry| entry.name = farhold_catalog::Name::new("films").unwrap()).await;
+    bob.remove(other).await;
+    let told = bench.drive.files_in_use(9).await;
+    let paths: Vec<String> = told.iter().map(|file| file.path.1[0].to_string()).collect();
+    assert_eq!(paths, ["other", "films"]);
+    for handle in [first, second, last] {
+        bench.drive.release(handle);
+    }
+    assert_eq!(bench.drive.files_in_use(9).await, []);
+}
+
+#[tokio::test]
+async fn files_of_mine_have_no_map() {
+    let bench = Bench::new().await;
+    let bob = bench.contact(2, "bob").await;
+    bench.share("notes", &[("a", "text")], &bob).await;
+    let file = bench.open("bob/notes/a").await.unwrap();
+    bench.drive.read(file, 0, 4).await.unwrap();
+    assert_eq!(bench.drive.files_in_use(9).await, []);
+}
