@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what building, running and testing Farhold needs and this machine lacks. Idempotent, never asks, quick when
-# nothing is missing. `setup.sh` prepares for `npm start`; `setup.sh test` also for `npm test`.
+# nothing is missing. `setup.sh` prepares for the command line, `setup.sh window` also for the window, and
+# `setup.sh test` for `npm test`.
 set -euo pipefail
 
 # Command that must be there -> Debian package that brings it.
@@ -17,6 +18,9 @@ for need in $needs; do
     command -v "${need%%:*}" >/dev/null || missing="$missing ${need##*:}"
 done
 [ -e /usr/include/stdlib.h ] || [ "$(uname)" != Linux ] || missing="$missing libc6-dev"
+if [ -n "${1:-}" ] && [ "$(uname)" = Linux ]; then
+    compgen -G "/usr/lib/*/pkgconfig/webkit2gtk-4.1.pc" >/dev/null || missing="$missing libwebkit2gtk-4.1-dev"
+fi
 if [ "${1:-}" = test ] && [ "$(uname)" = Linux ]; then
     # What has no command of its own: a file that must be there -> its package.
     for need in /usr/lib/python3/dist-packages/gi:python3-gi \

@@ -7,6 +7,8 @@ cd "$(dirname "$0")/.."
 scripts/setup.sh test
 scripts/lint.sh
 
+# Also what only other systems need: the test of licences looks at everything.
+cargo fetch --locked --quiet
 # The whole-system tests start these as programs.
 cargo build --locked --bin farhold --bin farhold-relay
 
@@ -30,6 +32,9 @@ fi
 # shellcheck disable=SC2086  # nothing, or one word
 cargo test --locked -p farhold-wan --no-fail-fast -- $lab 2>&1 | tee -a "$log" || status=$?
 
+npm run --silent ui:test 2>&1 | tee -a "$log" || status=$?
+scripts/test-window.sh 2>&1 | tee -a "$log" || status=$?
+
 # What outlives its test is a failure, and ended here.
 while read -r mount; do
     echo "test: left mounted: $mount" >&2
@@ -47,6 +52,13 @@ for process in /proc/[0-9]*; do
     esac
 done
 
+# Cargo's summaries, vitest's, and those of node's runner.
 awk '/^test result:/ { passed += $4; failed += $6; skipped += $8 }
+     /^ *Tests  / { for (i = 2; i < NF; i++) { if ($(i + 1) ~ /^passed/) passed += $i
+                                               if ($(i + 1) ~ /^failed/) failed += $i
+                                               if ($(i + 1) ~ /^(skipped|todo)/) skipped += $i } }
+     /^ℹ pass / { passed += $3 }
+     /^ℹ (fail|cancelled) / { failed += $3 }
+     /^ℹ (skipped|todo) / { skipped += $3 }
      END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped }' "$log"
 exit "$status"

@@ -3,7 +3,11 @@
 use std::path::Path;
 use std::{env, fs, io};
 
-include!("src/commands/names.rs");
+macro_rules! commands {
+    ($($name:ident),*) => { &[$(stringify!($name)),*] };
+}
+
+const COMMANDS: &[&str] = include!("src/commands/names.rs");
 
 fn main() -> io::Result<()> {
     let page = Path::new("../ui/dist");

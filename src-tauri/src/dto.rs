@@ -10,20 +10,16 @@ mod settings;
 mod state;
 mod transfer;
 
-pub(crate) use event::{Dragging, Held, Link, LinkKind, Nothing, Paths, ShowView};
+pub(crate) use event::*;
 pub(crate) use failure::{Failure, FailureKind};
-pub(crate) use files::{
-    Check, CheckState, Crumb, DescribedPath, Entry, EntryKind, Holder, HomeSide, Listing, OpenFile, PathKindOnDisk,
-    RelayTest, Run, RunState,
-};
-pub(crate) use path::Path;
-pub(crate) use preferences::{NotificationSwitches, Preferences, Theme};
+pub(crate) use files::*;
+pub(crate) use path::{Path, of_file_url};
+pub(crate) use preferences::{NotificationSwitches, Preferences};
 pub(crate) use settings::{Settings, SettingsReply};
-pub(crate) use state::{
-    Cache, Contact, Drive, DriveState, EngineInfo, EngineState, Identity, Latency, Network, Pin, Platform, Seek, Share,
-    State, TransferCounts, Wire,
-};
-pub(crate) use transfer::{Transfer, TransferChanges};
+pub(crate) use state::*;
+pub(crate) use transfer::{Direction, Transfer, TransferChanges, TransferState};
 
+#[cfg(test)]
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;

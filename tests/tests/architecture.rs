@@ -21,7 +21,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("control", &["engine", "wire"]),
     ("demo", &["engine", "control", "relay"]),
     ("cli", &["engine", "control", "demo", "wire"]),
-    ("app", &["engine", "control", "demo", "wire"]),
+    ("app", &["engine", "control", "demo"]),
     ("tests", &[]),
     ("wan", &["tests"]),
 ];

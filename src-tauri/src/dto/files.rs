@@ -1,5 +1,6 @@
 //! Files, open files, and what was found out about this machine.
 
+use farhold_engine::{commands, doctor, status};
 use serde::Serialize;
 use ts_rs::TS;
 
@@ -144,4 +145,45 @@ pub(crate) struct DescribedPath {
     pub(crate) kind: PathKindOnDisk,
     pub(crate) size: Option<u64>,
     pub(crate) problem: Option<String>,
+}
+
+impl From<status::OpenFile> for OpenFile {
+    fn from(file: status::OpenFile) -> Self {
+        let run = |run: &status::BlockRun| Run {
+            start: run.start,
+            blocks: run.blocks,
+            state: match run.state {
+                status::RunState::Cached => RunState::Cached,
+                status::RunState::Demand => RunState::Demand,
+                status::RunState::Ahead => RunState::Ahead,
+            },
+        };
+        Self {
+            path: Path::of_drive(&file.path),
+            display: file.path.to_string(),
+            size: file.size,
+            block_size: file.block_bytes,
+            opens: file.opens,
+            runs: file.runs.iter().map(run).collect(),
+            playheads: file.playheads,
+            hit_rate: file.hit_rate,
+        }
+    }
+}
+
+impl From<doctor::Finding> for Check {
+    fn from(finding: doctor::Finding) -> Self {
+        let state = match finding.verdict {
+            doctor::Verdict::Ok => CheckState::Ok,
+            doctor::Verdict::Warning => CheckState::Warning,
+            doctor::Verdict::Failed => CheckState::Failed,
+        };
+        Self { name: finding.check, state, message: finding.detail, fix: finding.fix }
+    }
+}
+
+impl From<commands::Holder> for Holder {
+    fn from(holder: commands::Holder) -> Self {
+        Self { pid: holder.pid, program: holder.program, file: holder.file.display().to_string() }
+    }
 }

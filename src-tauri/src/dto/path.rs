@@ -41,6 +41,11 @@ impl Path {
         Self::new(OsStr::from_bytes(&path.to_bytes()))
     }
 
+    /// As a URL of this machine: the encoding is the same.
+    pub(crate) fn to_file_url(&self) -> String {
+        format!("file://{}", self.0)
+    }
+
     fn decoded(&self) -> Result<OsString, Failure> {
         let bytes = if self.0.len() <= MOST { decode(self.0.as_bytes()) } else { None };
         bytes.map(OsString::from_vec).ok_or_else(|| Failure::new(FailureKind::Usage, "This is no path."))
@@ -59,7 +64,12 @@ impl Path {
             return Ok(None);
         }
         let path = DrivePath::parse(&text);
-        path.map(Some).map_err(|error| Failure::internal("This is no path in the drive", error))
+        path.map(Some).map_err(|error| Failure::new(FailureKind::Usage, format!("This is no path in the drive: {error}.")))
+    }
+
+    /// As a path of the drive that is not its top.
+    pub(crate) fn drive_entry(&self) -> Result<DrivePath, Failure> {
+        self.drive()?.ok_or_else(|| Failure::new(FailureKind::Usage, "Choose something in the drive."))
     }
 }
 

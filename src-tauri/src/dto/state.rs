@@ -77,9 +77,9 @@ pub(crate) struct Identity {
 /// What protects the secrets at rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(type = "\"file\" | \"keychain\"")]
 pub(crate) enum Secrets {
     File,
-    Keychain,
 }
 
 /// A contact.

@@ -1,0 +1,98 @@
+//! Shows notifications through the session bus (org.freedesktop.Notifications).
+
+use std::collections::{HashMap, VecDeque};
+
+use futures_util::StreamExt;
+use tokio::sync::{mpsc, watch};
+use zbus::zvariant::Value;
+use zbus::{Connection, Proxy};
+
+use super::Notification;
+use crate::controller::Event;
+use crate::texts::Texts;
+
+/// Most notifications whose clicks are still heard.
+const REMEMBERED: usize = 64;
+/// The action of a click on the notification itself.
+const CLICK: &str = "default";
+
+/// Shows what comes, and tells what was clicked, until `wanted` ends.
+pub(crate) async fn run(
+    mut wanted: mpsc::Receiver<Notification>,
+    events: mpsc::Sender<Event>,
+    texts: watch::Receiver<&'static Texts>,
+) {
+    let service = async {
+        let bus = Connection::session().await?;
+        let name = "org.freedesktop.Notifications";
+        let service = Proxy::new(&bus, name, "/org/freedesktop/Notifications", name).await?;
+        let clicks = service.receive_signal("ActionInvoked").await?;
+        let tokens = service.receive_signal("ActivationToken").await?;
+        zbus::Result::Ok((service, clicks, tokens))
+    };
+    let (service, mut clicks, mut tokens) = match service.await {
+        Ok(service) => service,
+        Err(error) => {
+            tracing::info!("there are no notifications: {error}");
+            // Whoever has something to show must not wait for room.
+            while wanted.recv().await.is_some() {}
+            return;
+        }
+    };
+    let mut views: VecDeque<(u32, &'static str)> = VecDeque::new();
+    let mut token = None;
+    loop {
+        tokio::select! {
+            notification = wanted.recv() => {
+                let Some(notification) = notification else { return };
+                let texts = *texts.borrow();
+                match show(&service, &notification, texts).await {
+                    Ok(id) => {
+                        views.push_back((id, notification.view));
+                        if views.len() > REMEMBERED {
+                            views.pop_front();
+                        }
+                    }
+                    Err(error) => tracing::info!("a notification is not shown: {error}"),
+                }
+            }
+            // Comes right before the click that it is for.
+            Some(signal) = tokens.next() => {
+                token = signal.body().deserialize::<(u32, String)>().ok();
+            }
+            Some(signal) = clicks.next() => {
+                let Ok((id, _)) = signal.body().deserialize::<(u32, String)>() else { continue };
+                let Some((_, view)) = views.iter().find(|(shown, _)| *shown == id) else { continue };
+                let activation = token.take().filter(|(of, _)| *of == id).map(|(_, token)| token);
+                if events.send(Event::View { view, activation }).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+async fn show(service: &Proxy<'_>, notification: &Notification, texts: &Texts) -> zbus::Result<u32> {
+    let hints = HashMap::from([("desktop-entry", Value::from("org.farhold.Farhold"))]);
+    let body = escaped(&notification.body);
+    let actions = [CLICK, texts.open];
+    // No notification is replaced, and each stays as long as the desktop likes.
+    service
+        .call("Notify", &("Farhold", 0_u32, "farhold-app", &notification.title, body, actions.as_slice(), hints, -1))
+        .await
+}
+
+/// Bodies may hold markup, and names are not to be read as such.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_no_markup() {
+        assert_eq!(escaped("<b>a & b</b>"), "&lt;b&gt;a &amp; b&lt;/b&gt;");
+    }
+}
