@@ -104,7 +104,7 @@ impl Contact {
             subscription,
             entry: Arc::new(entry),
             promotion,
-            serving: Serving::new(id, Arc::clone(&shared.service)),
+            serving: Serving::new(id, Arc::clone(&shared.service), Arc::clone(&shared.send)),
             wish: wish_receiver,
             incoming,
             reports,

@@ -107,16 +107,29 @@ impl<T> Governor<T> {
         Ok(self.last_ticket)
     }
 
-    /// The next read that may go, with its bytes, which are outstanding from now on.
-    pub(crate) fn next(&mut self, now: Instant) -> Option<(u64, T)> {
+    /// Whether a read waits that may go.
+    pub(crate) fn wants(&mut self) -> bool {
         // One may always go, however small the window is.
         if !self.window.has_room() && self.governed > 0 {
+            return false;
+        }
+        if self.queue.len() == 0 {
+            self.window.idle();
+        }
+        self.queue.len() > 0
+    }
+
+    /// One could have gone and did not: what arrives tells nothing of the path.
+    pub(crate) fn held_back(&mut self) {
+        self.window.idle();
+    }
+
+    /// The next read that may go, with its bytes, which are outstanding from now on.
+    pub(crate) fn next(&mut self, now: Instant) -> Option<(u64, T)> {
+        if !self.wants() {
             return None;
         }
-        let Some((bytes, item)) = self.queue.pop() else {
-            self.window.idle();
-            return None;
-        };
+        let (bytes, item) = self.queue.pop()?;
         self.window.granted(bytes, now);
         self.governed += bytes;
         Some((bytes, item))

@@ -25,6 +25,7 @@ mod leg;
 mod listener;
 mod net;
 mod network;
+mod pace;
 mod pairing;
 pub mod peer;
 mod quic;

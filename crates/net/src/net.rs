@@ -90,6 +90,8 @@ impl Net {
             roster: Arc::default(),
             tickets: Arc::default(),
             counter,
+            receive: Arc::default(),
+            send: Arc::default(),
             quic,
             endpoint: port.as_ref().map(|(_, endpoint)| endpoint.clone()),
             addresses,
@@ -222,6 +224,13 @@ impl Net {
     /// Where we listen for contacts; `None` with `relay_only`.
     pub fn listening(&self) -> Option<SocketAddr> {
         self.inner.listening
+    }
+
+    /// From now on, at most so many bytes of contents per second are received and sent, over all contacts; `None` is as
+    /// many as there are. What somebody waits for goes first, at both.
+    pub fn limit(&self, receive: Option<u64>, send: Option<u64>) {
+        self.inner.shared.receive.set(receive);
+        self.inner.shared.send.set(send);
     }
 
     /// Says goodbye to all, takes our posts back, and waits until every task has ended.

@@ -25,6 +25,7 @@ use crate::control::Message;
 use crate::counters::WireCounter;
 use crate::governor::Gate;
 use crate::leg::{Leg, Parties};
+use crate::pace::Limiter;
 use crate::state::{LaneInfo, Path, Transport};
 use crate::tickets::Tickets;
 
@@ -57,6 +58,8 @@ pub(crate) struct Setup {
     pub(crate) reports: mpsc::Sender<(SessionId, SessionEvent)>,
     /// What the governor of the session before kept, if that ran the same path.
     pub(crate) former_window: Option<u64>,
+    /// What may be received in a second.
+    pub(crate) receive: Arc<Limiter>,
     pub(crate) cancel: CancellationToken,
 }
 
@@ -121,7 +124,7 @@ impl Session {
         let (urgent_sender, urgent) = watch::channel(None);
         let activity = Activity::new();
         let bulk = BulkPool::new(Arc::clone(&activity));
-        let governor = Gate::new(setup.former_window);
+        let governor = Gate::new(setup.former_window, Arc::clone(&setup.receive));
         let calls = Arc::new(Calls { urgent, bulk, activity, governor, ended: cancel.clone() });
         let task = task::Task::new(setup, Arc::clone(&calls), urgent_sender, view_sender, order_receiver);
         tracker.spawn(task.run());

@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 use crate::counters::WireCounter;
 use crate::event::NetEvent;
 use crate::network::Addresses;
+use crate::pace::Limiter;
 use crate::quic::{Endpoint, Quic};
 use crate::rendezvous::Relay;
 use crate::roster::Roster;
@@ -33,6 +34,9 @@ pub(crate) struct Shared {
     pub(crate) roster: Arc<Roster>,
     pub(crate) tickets: Arc<Tickets>,
     pub(crate) counter: Arc<WireCounter>,
+    /// What may be received, and what may be sent, in a second.
+    pub(crate) receive: Arc<Limiter>,
+    pub(crate) send: Arc<Limiter>,
     pub(crate) quic: Arc<Quic>,
     /// The UDP port, at the same number as the TCP port; `None` with `relay_only`.
     pub(crate) endpoint: Option<Endpoint>,

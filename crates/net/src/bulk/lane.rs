@@ -24,6 +24,7 @@ use super::pool::{BulkPool, Fetch, LaneShared, Part};
 use super::small::{Ask, Check};
 use crate::calls::SmallFile;
 use crate::calls::serving::Serving;
+use crate::pace::Turn;
 use crate::stream::RecordStream;
 
 /// Requests of the contact without an end yet. Whoever keeps to [`limits::READS_AT_ONCE`] stays far below; above it they
@@ -56,6 +57,18 @@ struct Next {
     part: Option<Result<Served, ReadFailure>>,
 }
 
+impl Next {
+    /// Bytes of contents in it.
+    fn bytes(&self) -> u64 {
+        match &self.part {
+            Some(Ok(Served::Part(ReadPart::Data(data)) | Served::Small(Some((_, data))))) => {
+                data.len() as u64
+            }
+            Some(Ok(Served::Part(ReadPart::Head(_)) | Served::Small(None)) | Err(_)) | None => 0,
+        }
+    }
+}
+
 /// A part of an answer of ours.
 enum Served {
     Part(ReadPart),
@@ -74,12 +87,17 @@ pub(crate) struct BulkLane {
     serving: Serving,
     answers: Answers<Next>,
     answering: HashMap<u64, AbortHandle>,
+    /// To send, under the limit of what may be sent.
+    turn: Turn,
+    /// A part that waits for that turn.
+    held: Option<Next>,
 }
 
 impl BulkLane {
     pub(crate) fn new(stream: RecordStream, number: u32, pool: Arc<BulkPool>, serving: Serving) -> Self {
         let shared = LaneShared::new(stream.socket().transport());
         let fetches = pool.enter(number, Arc::clone(&shared));
+        let turn = Turn::new(&serving.send);
         Self {
             stream,
             reader: FrameReader::default(),
@@ -91,6 +109,8 @@ impl BulkLane {
             serving,
             answers: Answers::new(),
             answering: HashMap::new(),
+            turn,
+            held: None,
         }
     }
 
@@ -130,7 +150,7 @@ impl BulkLane {
             for id in self.shared.take_cancelled() {
                 self.cancel(id)?;
             }
-            if let Poll::Ready(next) = self.answers.poll_next(cx) {
+            if let Poll::Ready(next) = self.poll_answer(cx) {
                 self.answer(next)?;
                 sealed = true;
             } else {
@@ -138,11 +158,32 @@ impl BulkLane {
             }
         }
         let full = !self.stream.has_room();
+        if full {
+            // Others need not wait for it.
+            self.turn.place().leave();
+        }
         if let Poll::Ready(result) = self.stream.poll_drain(cx) {
             result?;
         }
         // Where there was no room, nothing above was polled that could wake us: it is, now that there is.
         Ok(sealed || (full && self.stream.has_room()))
+    }
+
+    /// The next part of an answer, once it may be sent.
+    fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Next> {
+        let next = match self.held.take() {
+            Some(held) => held,
+            None => std::task::ready!(self.answers.poll_next(cx)),
+        };
+        let bytes = next.bytes();
+        if bytes > 0 {
+            if self.turn.poll_take(cx).is_pending() {
+                self.held = Some(next);
+                return Poll::Pending;
+            }
+            self.turn.place().spend(bytes);
+        }
+        Poll::Ready(next)
     }
 
     /// Reads; `true` if a record came.

@@ -10,6 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::SmallFile;
 use super::answer::AnswerCheck;
+use crate::pace::Limiter;
 use crate::service::PeerService;
 
 /// Calls of one contact other than reads that are answered at once; `changes` streams count too.
@@ -26,16 +27,19 @@ pub(crate) struct Serving {
     urgent: Arc<Semaphore>,
     bulk: Arc<Semaphore>,
     others: Arc<Semaphore>,
+    /// What may be sent in a second.
+    pub(crate) send: Arc<Limiter>,
 }
 
 impl Serving {
-    pub(crate) fn new(contact: ContactId, service: Arc<dyn PeerService>) -> Self {
+    pub(crate) fn new(contact: ContactId, service: Arc<dyn PeerService>, send: Arc<Limiter>) -> Self {
         Self {
             contact,
             service,
             urgent: Arc::new(Semaphore::new(limits::READS_AT_ONCE)),
             bulk: Arc::new(Semaphore::new(limits::READS_AT_ONCE)),
             others: Arc::new(Semaphore::new(OTHERS_AT_ONCE)),
+            send,
         }
     }
 
@@ -55,13 +59,19 @@ impl Serving {
             LaneClass::Urgent => &self.urgent,
             LaneClass::Bulk => &self.bulk,
         };
+        let send = Arc::clone(&self.send);
         let permit = Arc::clone(places).try_acquire_owned().map_err(|_| ReadFailure::Busy)?;
         let reading = Reading {
             parts: self.service.read(self.contact, request),
             check: AnswerCheck::new(request),
             _permit: Arc::new(permit),
         };
-        Ok(stream::unfold(Some(reading), Reading::next).boxed())
+        let parts = stream::unfold(Some(reading), Reading::next);
+        Ok(match class {
+            // The lane keeps to the limit.
+            LaneClass::Bulk => parts.boxed(),
+            LaneClass::Urgent => parts.then(move |part| paced(part, Arc::clone(&send))).boxed(),
+        })
     }
 
     /// Whole small files in the order of their requests; they take one place together.
@@ -82,6 +92,14 @@ impl Serving {
         });
         Ok(files.buffered(SMALL_AT_ONCE).boxed())
     }
+}
+
+/// A part of an urgent answer, once it may be sent.
+async fn paced(part: Result<ReadPart, ReadFailure>, send: Arc<Limiter>) -> Result<ReadPart, ReadFailure> {
+    if let Ok(ReadPart::Data(data)) = &part {
+        send.demand(data.len() as u64).await;
+    }
+    part
 }
 
 /// All that a read gives; `None` if it fails.

@@ -353,6 +353,7 @@ impl Task {
             serving: serving.clone(),
             counter: Arc::clone(&shared.counter),
             reports: reports.clone(),
+            receive: Arc::clone(&self.parts.shared.receive),
             former_window: self.former.filter(|(path, _)| *path == grade.path).map(|(_, window)| window),
             // The session's own: it says goodbye after everything else was cancelled, and ends with its handle.
             cancel: CancellationToken::new(),

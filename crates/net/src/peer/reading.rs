@@ -230,7 +230,7 @@ mod tests {
             urgent: urgent.1,
             bulk: BulkPool::new(Arc::clone(&activity)),
             activity,
-            governor: Gate::new(None),
+            governor: Gate::new(None, Arc::default()),
             ended: CancellationToken::new(),
         });
         let (sender, way) = watch::channel(Way::Session(Arc::clone(&calls)));

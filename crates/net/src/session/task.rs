@@ -130,6 +130,7 @@ impl Task {
             serving,
             counter,
             reports,
+            receive: _,
             former_window: _,
             cancel,
         } = setup;

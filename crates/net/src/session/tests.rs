@@ -37,10 +37,11 @@ impl Other {
             keeper: None,
             relay: None,
             tickets: Arc::default(),
-            serving: Serving::new(ContactId([1; 16]), Arc::new(Silent)),
+            serving: Serving::new(ContactId([1; 16]), Arc::new(Silent), Arc::default()),
             counter: Arc::default(),
             reports,
             former_window: None,
+            receive: Arc::default(),
             cancel: CancellationToken::new(),
         };
         let session = Session::start(setup, &tracker);

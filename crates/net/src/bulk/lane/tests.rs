@@ -34,7 +34,7 @@ impl Other {
     async fn with(service: Arc<dyn crate::PeerService>) -> Self {
         let [ours, stream] = streams().await;
         let pool = BulkPool::new(Activity::new());
-        let serving = Serving::new(ContactId([1; 16]), service);
+        let serving = Serving::new(ContactId([1; 16]), service, Arc::default());
         let lane = tokio::spawn(BulkLane::new(ours, 4, Arc::clone(&pool), serving).run());
         Self { stream, reader: FrameReader::default(), pool, lane }
     }
@@ -263,8 +263,8 @@ async fn two_lanes_that_ask_and_answer_each_other_at_once() {
         .into_iter()
         .map(|stream| {
             let pool = BulkPool::new(Activity::new());
-            let serving =
-                Serving::new(ContactId([1; 16]), Arc::clone(&service) as Arc<dyn crate::PeerService>);
+            let service = Arc::clone(&service) as Arc<dyn crate::PeerService>;
+            let serving = Serving::new(ContactId([1; 16]), service, Arc::default());
             tokio::spawn(BulkLane::new(stream, 4, Arc::clone(&pool), serving).run());
             pool
         })

@@ -49,10 +49,11 @@ impl Both {
                 keeper: None,
                 relay: None,
                 tickets: Arc::clone(&tickets),
-                serving: Serving::new(ContactId([1; 16]), Arc::new(Silent)),
+                serving: Serving::new(ContactId([1; 16]), Arc::new(Silent), Arc::default()),
                 counter: Arc::default(),
                 reports,
                 former_window: None,
+                receive: Arc::default(),
                 cancel: CancellationToken::new(),
             };
             (setup, receiver)
