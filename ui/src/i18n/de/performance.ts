@@ -11,7 +11,7 @@ export const performance: Translation<typeof original> = {
 
   "performance.latency.title": "Warten auf ferne Dateien",
   "performance.latency.note":
-    "Wie lange Programme auf das warten mussten, was nicht im Cache lag: jeweils die letzten 512 bis 1.024 Mal.",
+    "Wie lange Programme auf das warteten, was nicht im Cache lag, über die letzten 512 bis 1.024 Fälle.",
   "performance.latency.kind": "Art",
   "performance.latency.idle": "Sprung, Leitung frei",
   "performance.latency.idle.note": "Ein Sprung, während von diesem Kontakt sonst nichts unterwegs war",
@@ -27,10 +27,10 @@ export const performance: Translation<typeof original> = {
   "performance.latency.none": "noch keine",
 
   "performance.seek.chart": "Dauer von Sprüngen im Zeitverlauf",
-  "performance.seek.idle": "Frei, Median … 95 %",
+  "performance.seek.idle": "Frei, Median … 95 %",
   "performance.seek.idle.median": "Frei, Median",
   "performance.seek.idle.p95": "Frei, 95 %",
-  "performance.seek.loaded": "Belegt, Median … 95 %",
+  "performance.seek.loaded": "Belegt, Median … 95 %",
   "performance.seek.loaded.median": "Belegt, Median",
   "performance.seek.loaded.p95": "Belegt, 95 %",
   "performance.seek.roundTrip": "Umlaufzeit",
@@ -82,7 +82,7 @@ export const performance: Translation<typeof original> = {
   "performance.lanes.bytesOut": "Gesendet",
   "performance.lanes.control": "Steuerung",
   "performance.lanes.urgent": "Dringend",
-  "performance.lanes.bulk": "Masse",
+  "performance.lanes.bulk": "Massendaten",
   "performance.lanes.missing": "Fehlt: {reason}",
 
   "performance.ways.title": "Bessere Wege, die nicht stehen",

@@ -24,10 +24,10 @@ export const performance = {
   "performance.latency.none": "none yet",
 
   "performance.seek.chart": "Seek latency over time",
-  "performance.seek.idle": "Idle, median … 95 %",
+  "performance.seek.idle": "Idle, median … 95 %",
   "performance.seek.idle.median": "Idle, median",
   "performance.seek.idle.p95": "Idle, 95 %",
-  "performance.seek.loaded": "Loaded, median … 95 %",
+  "performance.seek.loaded": "Loaded, median … 95 %",
   "performance.seek.loaded.median": "Loaded, median",
   "performance.seek.loaded.p95": "Loaded, 95 %",
   "performance.seek.roundTrip": "Round trip",
