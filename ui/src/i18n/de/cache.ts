@@ -4,7 +4,7 @@ import type { Translation } from "../message";
 export const cache: Translation<typeof original> = {
   "cache.title": "Cache",
   "cache.subtitle": "Was von fernen Dateien auf diesem Rechner liegt",
-  "cache.off": "Farhold läuft im Hintergrund nicht, deshalb ist vom Cache nichts zu sehen.",
+  "cache.off": "Farhold läuft nicht, deshalb ist vom Cache nichts zu sehen.",
 
   "cache.use.title": "Platz",
   "cache.use.used": "{used} von {limit} belegt",

@@ -35,7 +35,7 @@ export const diagnostics: Translation<typeof original> = {
 
   "diagnostics.about.title": "Über Farhold",
   "diagnostics.about.version": "Version",
-  "diagnostics.about.engine": "Engine",
+  "diagnostics.about.engine": "Dienst",
   "diagnostics.about.engine.hosted": "in diesem Fenster",
   "diagnostics.about.engine.attached": "in einem eigenen Prozess",
   "diagnostics.about.engine.starting": "startet",

@@ -7,7 +7,7 @@ export const performance: Translation<typeof original> = {
   "performance.range": "Zeitraum",
   "performance.range.short": "5 min",
   "performance.range.long": "1 h",
-  "performance.off": "Farhold läuft im Hintergrund nicht, also gibt es nichts zu messen.",
+  "performance.off": "Farhold läuft nicht, also gibt es nichts zu messen.",
 
   "performance.latency.title": "Warten auf ferne Dateien",
   "performance.latency.note":
@@ -44,7 +44,7 @@ export const performance: Translation<typeof original> = {
 
   "performance.served.title": "Netzwerk und Programme im Vergleich",
   "performance.served.note":
-    "Bytes seit dem Start von Farhold. Heruntergeladenes, Gesendetes und Verzeichnisse zählen nur beim Netzwerk.",
+    "Bytes seit dem Start. Übertragungen und Verzeichnisse zählen nur beim Netzwerk.",
   "performance.served.served": "An Programme gegeben",
   "performance.served.fetched": "Dafür geholt",
   "performance.served.received": "Insgesamt empfangen",

@@ -7,7 +7,7 @@ export const settings: Translation<typeof original> = {
   "settings.failed": "Die Einstellungen lassen sich nicht lesen",
 
   "settings.drive.title": "Laufwerk",
-  "settings.drive.mount": "Laufwerk einbinden",
+  "settings.drive.mount": "Laufwerk einhängen",
   "settings.drive.mount.hint": "Auch ohne lassen sich Dateien holen und senden.",
   "settings.drive.place": "Ort",
   "settings.drive.place.placeholder": "~/Farhold",
@@ -77,7 +77,7 @@ export const settings: Translation<typeof original> = {
   "settings.field.allowOther": "Andere Benutzer",
   "settings.field.cacheDir": "Ordner des Caches",
   "settings.field.cacheLimit": "Grenze des Caches",
-  "settings.field.mount": "Einbinden",
+  "settings.field.mount": "Einhängen",
 
   "settings.window.title": "Fenster",
   "settings.window.note": "Gilt sofort.",
@@ -91,7 +91,7 @@ export const settings: Translation<typeof original> = {
   "settings.window.tray": "Beim Schließen des Fensters in der Leiste weiterlaufen",
   "settings.window.tray.missing": "Dieser Desktop zeigt keine Symbole an, deshalb fragt Farhold beim Schließen, was geschehen soll.",
   "settings.window.autostart": "Mit dem Desktop starten",
-  "settings.window.autostart.hint": "Startet verborgen und bindet das Laufwerk ein.",
+  "settings.window.autostart.hint": "Startet verborgen und hängt das Laufwerk ein.",
 
   "settings.notifications.title": "Benachrichtigungen",
   "settings.notifications.note": "Gilt sofort.",

@@ -40,7 +40,7 @@ export const performance = {
   "performance.rates.empty": "Nothing has been sent or received yet.",
 
   "performance.served.title": "Network against programs",
-  "performance.served.note": "Bytes since the engine started. Pulls, pushes and listings count on the network only.",
+  "performance.served.note": "Bytes since the engine started. Transfers and listings count on the network only.",
   "performance.served.served": "Given to programs",
   "performance.served.fetched": "Fetched for them",
   "performance.served.received": "Received in all",

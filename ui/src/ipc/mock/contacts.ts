@@ -28,7 +28,7 @@ const lane = (id: number | null, kind: Lane["class"], path: PathKind, missing: s
 
 export function connected(path: PathKind, rttMs: number, bulk: number): Session {
   const kinds = Array.from({ length: bulk }, (_, index) => lane(2 + index, "bulk", path));
-  const lanes = [lane(0, "control", path), lane(1, "urgent", path), ...kinds];
+  const lanes = [lane(null, "control", path), lane(1, "urgent", path), ...kinds];
   if (path === "relayed") lanes.push(lane(null, "bulk", path, "The relay gives two connections to one contact, and both are in use."));
   return {
     state: "connected",
@@ -123,7 +123,7 @@ export function step(one: Contact, chance: Random, seconds: number, wantedRate: 
       governor: {
         window: 16_777_216,
         outstanding: Math.round(Math.min(16_777_216, (rate * base) / 1000)),
-        queued: chance.whole(0, 6) * 262_144,
+        queued: chance.whole(0, 6),
         rate,
         minRttMs: base,
       },
