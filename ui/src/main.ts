@@ -1,6 +1,7 @@
 import { mount } from "svelte";
 import App from "./App.svelte";
 import "./design/base.css";
+import { applyAppearance } from "./frame/appearance";
 import * as ipc from "./ipc";
 import { useBackend } from "./ipc/backend";
 import { connectStores } from "./state/connect";
@@ -13,6 +14,7 @@ async function start(): Promise<void> {
   } else {
     useBackend((await import("./ipc/tauri")).tauri);
   }
+  applyAppearance(null);
   router.start();
   const target = document.getElementById("app");
   if (!target) throw new Error("the page has no #app");

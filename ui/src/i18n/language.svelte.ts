@@ -5,6 +5,8 @@ import { fill, type Arguments, type Value } from "./message";
 
 type Messages = typeof en;
 export type Key = keyof Messages;
+/** The keys of texts that need no values. */
+export type PlainKey = { [K in Key]: Arguments<Messages[K]> extends [] ? K : never }[Key];
 
 let current = $state("en");
 

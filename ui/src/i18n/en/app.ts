@@ -1,2 +1,66 @@
+// The frame around the views: sidebar, states of engine and relay, keyboard, closing.
 export const app = {
+  "app.views": "Views",
+  "app.status": "State of Farhold",
+  "app.demo": "Demo",
+  "app.demo.stop": "End the demo",
+
+  "app.engine.starting": "Starting…",
+  "app.engine.running": "Running",
+  "app.engine.failed": "Not running",
+  "app.engine.stopping": "Stopping…",
+  "app.engine.attached": "Runs without this window, too",
+
+  "app.relay.none": "No relay set",
+  "app.relay.connecting": "Connecting to the relay…",
+  "app.relay.connected": "Relay connected",
+  "app.relay.unreachable": "Relay unreachable",
+
+  "app.rate.in": "Receiving {rate}",
+  "app.rate.out": "Sending {rate}",
+
+  "app.badge.connected": "{count} connected",
+  "app.badge.shares": { one: "{count} share", other: "{count} shares" },
+  "app.badge.active": "{count} under way",
+  "app.badge.offered": { one: "{count} offer to answer", other: "{count} offers to answer" },
+
+  "app.keys": "Keyboard shortcuts",
+  "app.keys.views": "Go to a view",
+  "app.keys.everywhere": "Everywhere",
+  "app.keys.lists": "In lists",
+  "app.keys.help": "Show these shortcuts",
+  "app.keys.add": "Add a contact",
+  "app.keys.paste": "Share or send copied files",
+  "app.keys.filter": "Filter the list",
+  "app.keys.escape": "Close a dialog or menu",
+  "app.keys.move": "Move",
+  "app.keys.ends": "First, last",
+  "app.keys.open": "Open",
+  "app.keys.extend": "Select more",
+  "app.keys.all": "Select all",
+  "app.keys.delete": "Remove or cancel",
+  "app.keys.menu": "Menu of the row",
+  "app.key.ctrl": "Ctrl",
+  "app.key.shift": "Shift",
+  "app.key.enter": "Enter",
+  "app.key.escape": "Esc",
+  "app.key.delete": "Delete",
+  "app.key.home": "Home",
+  "app.key.end": "End",
+  "app.key.or": "or",
+
+  "app.close.title": "Keep Farhold running?",
+  "app.close.text":
+    "There is no tray on this desktop to keep Farhold in. It can run on without a window: the drive stays, and transfers go on. Start Farhold again to get the window back.",
+  "app.close.hide": "Keep running",
+  "app.close.quit": "Quit",
+
+  "app.held.title": "The drive is in use",
+  "app.held.text": "Close these files, then quit again. If you quit anyway, the programs get errors, and what they have not saved is lost.",
+  "app.held.program": "Program",
+  "app.held.file": "File or folder",
+  "app.held.again": "Try again",
+  "app.held.force": "Quit anyway",
+
+  "app.link.unknown": "This link is not one that Farhold knows. Ask for the code itself, and paste it.",
 } as const;

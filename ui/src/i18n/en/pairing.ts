@@ -1,2 +1,26 @@
 export const pairing = {
+  "pairing.title": "Add a contact",
+  "pairing.mine.title": "Give them your code",
+  "pairing.mine.text": "By a channel that you trust: in person, by phone or a messenger. Whoever has it can only ask to be paired.",
+  "pairing.mine.label": "My code",
+  "pairing.qr.show": "Show as QR code",
+  "pairing.qr.hide": "Hide QR code",
+  "pairing.qr.alt": "My code as a QR code",
+
+  "pairing.theirs.title": "Enter theirs",
+  "pairing.code.label": "Their code",
+  "pairing.code.placeholder": "Paste the code that they gave you",
+  "pairing.code.good": "This is a whole code.",
+  "pairing.code.length": { one: "A code has 86 characters; this has {count}. Copy it again, whole.", other: "A code has 86 characters; this has {count}. Copy it again, whole." },
+  "pairing.code.character": "This is no code: it has only letters, digits, - and _. Copy it again.",
+  "pairing.code.own": "This is your own code. Enter the one that they gave you.",
+  "pairing.code.known": "This is the code of {name}, who is among your contacts already.",
+  "pairing.name.label": "Name",
+  "pairing.name.hint": "As you like; it becomes the name of their folder in your drive.",
+  "pairing.name.taken": "There is a contact with this name already. Choose another.",
+
+  "pairing.added.waiting": "Waiting for {name}",
+  "pairing.added.text": "{name} was added. Once your code is added there, too, and both of you are online, you are paired. You need not wait here.",
+  "pairing.added.paired": "You are paired with {name}",
+  "pairing.another": "Add another",
 } as const;

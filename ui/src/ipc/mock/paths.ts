@@ -9,5 +9,9 @@ export function encode(text: string): Path {
   ).join("");
 }
 
-export const decode = (path: Path): string => decodeURIComponent(path);
+/** Bytes that are no text become U+FFFD, as in what is displayed of a path. */
+export function decode(path: Path): string {
+  const bytes = path.replace(/%([0-9A-F]{2})/g, (_, byte: string) => String.fromCharCode(parseInt(byte, 16)));
+  return new TextDecoder().decode(Uint8Array.from(bytes, (char) => char.charCodeAt(0)));
+}
 export const lastName = (path: Path): string => decode(path).split("/").pop() ?? "";
