@@ -8,6 +8,9 @@ import { attempt, toasts } from "../state/toasts.svelte";
 import { nameProblem, sharedAlready, summarise } from "./paths";
 import { propose, type How, type Target } from "./target";
 
+/** The shell looks at no more paths in one call. */
+const AT_ONCE = 1_000;
+
 class Flow {
   open = $state(false);
   contact = $state<string | null>(null);
@@ -49,8 +52,10 @@ class Flow {
     if (paths.length === 0) return;
     this.reading += paths.length;
     try {
-      const described = await ipc.describePaths(paths);
-      this.#described = [...this.#described, ...described];
+      for (let at = 0; at < paths.length; at += AT_ONCE) {
+        const described = await ipc.describePaths(paths.slice(at, at + AT_ONCE));
+        this.#described = [...this.#described, ...described];
+      }
       this.name = this.single?.name ?? "";
     } catch (error) {
       this.failure = ipc.failure(error);

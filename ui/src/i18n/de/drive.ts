@@ -8,7 +8,7 @@ export const drive: Translation<typeof english> = {
   "drive.mount": "Einhängen",
   "drive.mounting": "Wird eingehängt",
   "drive.unmount": "Aushängen",
-  "drive.openManager": "Im Dateimanager öffnen",
+  "drive.openManager": "Ordner öffnen",
   "drive.unmountedNow": "Das Laufwerk ist ausgehängt.",
   "drive.mountFailed": "Das Laufwerk lässt sich nicht einhängen",
   "drive.mountFailedUnknown": "Sieh in der Diagnose nach, was fehlt, und häng es dann noch einmal ein.",
@@ -31,6 +31,9 @@ export const drive: Translation<typeof english> = {
   "drive.column.size": "Größe",
   "drive.column.modified": "Geändert",
   "drive.column.home": "Geteilt von",
+  "drive.column.state": "Zustand",
+  "drive.connected": "Verbunden",
+  "drive.away": "Offline",
   "drive.you": "Dir",
 
   "drive.mark.readOnly": "Schreibgeschützt",
@@ -41,7 +44,6 @@ export const drive: Translation<typeof english> = {
   "drive.mark.unavailable": "Nicht verfügbar",
 
   "drive.type.folder": "Ordner",
-  "drive.type.contact": "Kontakt",
   "drive.type.link": "Verknüpfung",
   "drive.type.image": "Bild",
   "drive.type.video": "Video",

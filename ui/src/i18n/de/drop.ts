@@ -24,18 +24,17 @@ export const drop: Translation<typeof english> = {
   "drop.problem.other": "Das ist weder eine Datei noch ein Ordner.",
 
   "drop.who": "Mit wem",
-  "drop.present": "Verbunden",
   "drop.away": "Offline",
   "drop.chooseContact": "Wähl einen Kontakt aus",
 
   "drop.how": "Wie",
   "drop.how.share": "Teilen",
-  "drop.how.shareText": "Bleibt hier und erscheint im anderen Laufwerk.",
+  "drop.how.shareText": "Bleibt hier, erscheint im anderen Laufwerk.",
   "drop.how.send": "Kopie senden",
   "drop.how.sendText": "Wird auf den anderen Rechner kopiert.",
 
   "drop.writable": "{name} darf es ändern",
-  "drop.writableText": "Was {name} schreibt, umbenennt oder löscht, geschieht mit deinen Dateien.",
+  "drop.writableText": "Änderungen und Löschungen betreffen deine Dateien.",
   "drop.name": "Name im Laufwerk von {name}",
   "drop.name.empty": "Gib einen Namen an.",
   "drop.name.slash": "Ein Name kann kein „/“ enthalten.",

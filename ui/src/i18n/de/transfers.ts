@@ -24,9 +24,10 @@ export const transfers: Translation<typeof english> = {
   "transfers.group.failed": "Gescheitert",
   "transfers.group.finished": "Verlauf",
   "transfers.direction": "Richtung",
-  "transfers.direction.both": "Beide Richtungen",
-  "transfers.direction.in": "Empfangen",
-  "transfers.direction.out": "Gesendet",
+  "transfers.onlyIn": "Nur was ich empfange",
+  "transfers.onlyOut": "Nur was ich sende",
+  "transfers.direction.in": "Empfang",
+  "transfers.direction.out": "Versand",
   "transfers.filter": "Übertragungen filtern",
   "transfers.list": "Übertragungen",
 
@@ -68,6 +69,11 @@ export const transfers: Translation<typeof english> = {
   "transfers.action.retry": "Noch einmal versuchen",
   "transfers.action.show": "Im Ordner zeigen",
   "transfers.action.cancel": "Abbrechen…",
+  "transfers.action.discard": "Aufgeben…",
+  "transfers.discard.title": "„{name}“ aufgeben?",
+  "transfers.discard.text":
+    "Es verschwindet aus der Liste, und was erst zum Teil da ist, wird entfernt. Fertige Dateien bleiben. Danach ist kein neuer Versuch mehr möglich.",
+  "transfers.discard.confirm": "Aufgeben",
   "transfers.action.forget": "Aus der Liste nehmen",
   "transfers.declined": "„{name}“ von {contact} ist abgelehnt.",
 
@@ -75,7 +81,7 @@ export const transfers: Translation<typeof english> = {
   "transfers.cancel.text":
     "Was erst zum Teil da ist, wird entfernt; fertige Dateien bleiben. Wenn du später weitermachen willst, halte es stattdessen an.",
   "transfers.cancel.confirm": "Übertragung abbrechen",
-  "transfers.cancel.keep": "Weiterlaufen lassen",
+  "transfers.keep": "Behalten",
 
   "transfers.accept.title": "„{name}“ annehmen?",
   "transfers.accept.text": "{contact} möchte dir {size} schicken.",

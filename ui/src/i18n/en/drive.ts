@@ -5,7 +5,7 @@ export const drive = {
   "drive.mount": "Mount",
   "drive.mounting": "Mounting",
   "drive.unmount": "Unmount",
-  "drive.openManager": "Open in file manager",
+  "drive.openManager": "Open folder",
   "drive.unmountedNow": "The drive is unmounted.",
   "drive.mountFailed": "The drive cannot be mounted",
   "drive.mountFailedUnknown": "Check what is missing in the diagnostics, then mount it again.",
@@ -28,6 +28,9 @@ export const drive = {
   "drive.column.size": "Size",
   "drive.column.modified": "Modified",
   "drive.column.home": "Shared by",
+  "drive.column.state": "State",
+  "drive.connected": "Connected",
+  "drive.away": "Offline",
   "drive.you": "You",
 
   "drive.mark.readOnly": "Read-only",
@@ -38,7 +41,6 @@ export const drive = {
   "drive.mark.unavailable": "Not available",
 
   "drive.type.folder": "Folder",
-  "drive.type.contact": "Contact",
   "drive.type.link": "Link",
   "drive.type.image": "Image",
   "drive.type.video": "Video",

@@ -21,18 +21,17 @@ export const drop = {
   "drop.problem.other": "It is neither a file nor a folder.",
 
   "drop.who": "With whom",
-  "drop.present": "Connected",
   "drop.away": "Offline",
   "drop.chooseContact": "Choose a contact",
 
   "drop.how": "How",
   "drop.how.share": "Share",
-  "drop.how.shareText": "Stays here and appears in their drive.",
+  "drop.how.shareText": "Stays here, appears in their drive.",
   "drop.how.send": "Send a copy",
   "drop.how.sendText": "Is copied to their computer.",
 
   "drop.writable": "{name} can change it",
-  "drop.writableText": "What {name} writes, renames or deletes happens to your files.",
+  "drop.writableText": "Changes and deletions happen to your files.",
   "drop.name": "Name in {name}’s drive",
   "drop.name.empty": "Give it a name.",
   "drop.name.slash": "A name cannot contain “/”.",

@@ -8,7 +8,7 @@ export const shares = {
 
   "shares.with": "with {name}",
   "shares.as": "as “{name}”",
-  "shares.writable": "Can change it",
+  "shares.writable": "Can edit",
   "shares.readOnly": "Read-only",
   "shares.state.scanning": { one: "Scanning, {count} entry so far", other: "Scanning, {count} entries so far" },
   "shares.state.ready": { one: "{count} entry", other: "{count} entries" },

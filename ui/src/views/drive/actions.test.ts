@@ -27,27 +27,28 @@ describe("actions", () => {
   });
 
   it("offers all for an entry of theirs", () => {
-    expect(names([entry()])).toEqual(["open", "show", "pull", "pin", "drop"]);
-    expect(names([entry({ cached: "none" })])).toEqual(["open", "show", "pull", "pin"]);
+    expect(names([entry()])).toEqual(["show", "pull", "pin", "drop"]);
+    expect(names([entry({ cached: "none" })])).toEqual(["show", "pull", "pin"]);
+    expect(names([entry({ kind: "folder", cached: null })])).toEqual(["open", "show", "pull", "pin", "drop"]);
     expect(names([entry(), entry()])).toEqual(["pull", "pin", "drop"]);
   });
 
-  it("opens files only on a mounted drive, and folders always", () => {
-    expect(names([entry()], { mounted: false }).slice(0, 2)).toEqual(["open:notMounted", "show:notMounted"]);
-    expect(names([entry({ kind: "folder" })], { mounted: false })[0]).toBe("open");
+  it("shows only what is on a mounted drive, and goes into folders always", () => {
+    expect(names([entry()], { mounted: false })[0]).toBe("show:notMounted");
+    expect(names([entry({ kind: "folder" })], { mounted: false }).slice(0, 2)).toEqual(["open", "show:notMounted"]);
   });
 
   it("unpins what is pinned itself, and says when the folder is", () => {
     const pinned = entry({ pinned: true, cached: "whole" });
-    expect(names([pinned], { pins: [PIN] })).toEqual(["open", "show", "pull", "unpin", "drop:pinned"]);
-    expect(names([pinned])).toEqual(["open", "show", "pull", "unpin:pinnedWithFolder", "drop:pinned"]);
+    expect(names([pinned], { pins: [PIN] })).toEqual(["show", "pull", "unpin", "drop:pinned"]);
+    expect(names([pinned])).toEqual(["show", "pull", "unpin:pinnedWithFolder", "drop:pinned"]);
     expect(names([pinned, entry()], { pins: [PIN] })).toEqual(["pull", "pin", "drop"]);
   });
 
   it("stops sharing what is mine, and pulls nothing of it", () => {
     const mine = entry({ home: "mine", cached: null });
-    expect(names([mine], { shares: [SHARE] })).toEqual(["open", "show", "unshare"]);
-    expect(names([mine], { shares: [SHARE], depth: 2 })).toEqual(["open", "show"]);
+    expect(names([mine], { shares: [SHARE] })).toEqual(["show", "unshare"]);
+    expect(names([mine], { shares: [SHARE], depth: 2 })).toEqual(["show"]);
     expect(names([mine, entry()], { shares: [SHARE] })).toEqual([]);
     expect(shareOf(mine, around({ shares: [{ ...SHARE, with: "ben" }] }))).toBeNull();
   });
@@ -57,6 +58,6 @@ describe("actions", () => {
     expect(opening(entry({ kind: "folder", unavailable: "x" }), true)).toBe("unavailable");
     expect(opening(entry({ kind: "folder" }), false)).toBe("enter");
     expect(opening(entry(), false)).toBe("notMounted");
-    expect(opening(entry(), true)).toBe("run");
+    expect(opening(entry(), true)).toBe("show");
   });
 });

@@ -42,7 +42,7 @@ export function actionsFor(selection: readonly Entry[], around: Around): Action[
   const unmounted = around.mounted ? null : "notMounted";
 
   if (selection.length === 1) {
-    offer("open", gone ?? (first.kind === "folder" ? null : unmounted));
+    if (first.kind === "folder") offer("open", gone);
     offer("show", gone ?? unmounted);
   }
   // The folders of contacts are no entries of anybody: they can be opened only.
@@ -65,9 +65,9 @@ export function actionsFor(selection: readonly Entry[], around: Around): Action[
   return actions;
 }
 
-/** What Enter and a double click do with an entry. */
-export function opening(entry: Entry, mounted: boolean): "enter" | "run" | Blocked {
+/** What Enter and a double click do with an entry. A file is shown where it is and not run: it comes from somebody else. */
+export function opening(entry: Entry, mounted: boolean): "enter" | "show" | Blocked {
   if (entry.unavailable !== null) return "unavailable";
   if (entry.kind === "folder") return "enter";
-  return mounted ? "run" : "notMounted";
+  return mounted ? "show" : "notMounted";
 }

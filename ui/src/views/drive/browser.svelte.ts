@@ -31,6 +31,11 @@ export class Browser {
       : this.shown.filter((row) => this.selected.has(row.entry.path)).map((row) => row.entry),
   );
 
+  /** Whether nothing in this folder can be changed, so that it need not be said of each entry. Where shares begin it is. */
+  readonly readOnly: boolean = $derived(
+    this.depth > 1 && this.rows.length > 0 && this.rows.every((row) => !row.entry.writable),
+  );
+
   /** Which reading is the latest; what an older one brings is left. */
   #reading = 0;
   #busy = false;

@@ -59,7 +59,7 @@ export async function drop(entries: readonly Entry[]): Promise<void> {
   await browser.reread();
 }
 
-/** Opens a file or folder of the mounted drive with the program that the system has for it. */
-export async function run(path: ipc.Path): Promise<void> {
+/** Shows a file where it is, or a folder, in the file manager. */
+export async function show(path: ipc.Path): Promise<void> {
   await attempt(() => ipc.openDrive(path));
 }

@@ -3,7 +3,6 @@ import type { Entry } from "../../ipc/types";
 
 export type FileType =
   | "folder"
-  | "contact"
   | "link"
   | "image"
   | "video"
@@ -35,11 +34,10 @@ for (const type of Object.keys(ENDINGS) as FileType[]) {
   for (const ending of (ENDINGS[type] ?? "").split(" ")) BY_ENDING.set(ending, type);
 }
 
-/** The type of an entry. Folders at the top of the drive are contacts. */
-export function fileType(entry: Entry, atTop: boolean): FileType {
-  if (entry.kind === "folder") return atTop ? "contact" : "folder";
-  if (entry.kind === "symlink") return "link";
-  const dot = entry.name.lastIndexOf(".");
+export function fileType({ kind, name }: Pick<Entry, "kind" | "name">): FileType {
+  if (kind === "folder") return "folder";
+  if (kind === "symlink") return "link";
+  const dot = name.lastIndexOf(".");
   if (dot <= 0) return "file";
-  return BY_ENDING.get(entry.name.slice(dot + 1).toLowerCase()) ?? "file";
+  return BY_ENDING.get(name.slice(dot + 1).toLowerCase()) ?? "file";
 }

@@ -9,5 +9,5 @@ export const ICONS: Record<ActionName, IconName> = {
   pin: "pin",
   unpin: "unpin",
   drop: "broom",
-  unshare: "trash",
+  unshare: "close",
 };

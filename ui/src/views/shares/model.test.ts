@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Share } from "../../ipc/types";
-import { contactsOf, filtered, keyOf, sorted } from "./model";
+import { contactsOf, filtered, keyOf, sorted, typeOf } from "./model";
 
 function share(name: string, contact: string): Share {
   return {
@@ -34,4 +34,10 @@ it("is found by name, place or contact", () => {
 it("tells one contact's share from another's", () => {
   expect(new Set(SHARES.map(keyOf)).size).toBe(4);
   expect(contactsOf(SHARES)).toBe("Mia, Ben, and Zoe");
+});
+
+it("takes a share for a file only if it looks like one", () => {
+  expect(typeOf(share("Contract.pdf", "Mia"))).toBe("document");
+  expect(typeOf({ ...share("Contract.pdf", "Mia"), entries: 2 })).toBe("folder");
+  expect(typeOf(share("Contract", "Mia"))).toBe("folder");
 });

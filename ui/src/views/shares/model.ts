@@ -1,6 +1,7 @@
 // The list of shares: its order, its filter and its words.
 import { language } from "../../i18n";
 import type { Share } from "../../ipc/types";
+import { fileType, type FileType } from "../drive/filetype";
 import { fold, naturalKey } from "../drive/order";
 
 /** By name, then by contact. */
@@ -18,6 +19,12 @@ export function filtered(shares: readonly Share[], text: string): readonly Share
     const all = fold(`${share.name}\n${share.display}\n${share.with}`);
     return words.every((word) => all.includes(word));
   });
+}
+
+/** A share of one entry with an ending that is known is a file; what else it is is not told. */
+export function typeOf(share: Share): FileType {
+  const type = share.entries > 1 ? "folder" : fileType({ kind: "file", name: share.name });
+  return type === "file" ? "folder" : type;
 }
 
 /** A share is what one contact sees of a path. */

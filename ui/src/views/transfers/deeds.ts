@@ -14,11 +14,12 @@ export const ICONS: Record<ActionName, IconName> = {
   retry: "refresh",
   show: "external",
   cancel: "stop",
-  forget: "trash",
+  discard: "close",
+  forget: "close",
 };
 
 /** Actions that need no more of the user. */
-export type Direct = Exclude<ActionName, "accept" | "cancel">;
+export type Direct = Exclude<ActionName, "accept" | "cancel" | "discard">;
 
 function command(name: Direct, transfer: Transfer): Promise<void> {
   switch (name) {

@@ -41,7 +41,7 @@ describe("actions", () => {
     expect(actionsFor(transfer(1, "offered"))).toEqual(["accept", "decline"]);
     expect(actionsFor(transfer(1, "running"))).toEqual(["pause", "cancel"]);
     expect(actionsFor(transfer(1, "paused"))).toEqual(["resume", "cancel"]);
-    expect(actionsFor(transfer(1, "failed"))).toEqual(["retry", "cancel", "forget"]);
+    expect(actionsFor(transfer(1, "failed"))).toEqual(["retry", "discard"]);
     expect(actionsFor(transfer(1, "failed", { direction: "serve" }))).toEqual(["forget"]);
     expect(actionsFor(transfer(1, "cancelled"))).toEqual(["forget"]);
   });

@@ -76,7 +76,7 @@ export function select(transfers: Iterable<Transfer>, shown: Shown): Transfer[] 
   return rows.sort(compare);
 }
 
-export type ActionName = "accept" | "decline" | "pause" | "resume" | "retry" | "show" | "cancel" | "forget";
+export type ActionName = "accept" | "decline" | "pause" | "resume" | "retry" | "show" | "cancel" | "discard" | "forget";
 
 /** What can be done, the most likely first. */
 export function actionsFor(transfer: Transfer): ActionName[] {
@@ -91,8 +91,9 @@ export function actionsFor(transfer: Transfer): ActionName[] {
     case "paused":
       return ["resume", "cancel"];
     case "failed":
-      // Who fetches is who can try again: a copy that the contact fetches is theirs to go on with.
-      return transfer.direction === "serve" ? ["forget"] : ["retry", "cancel", "forget"];
+      // Who fetches is who can try again: a copy that the contact fetches is theirs to go on with. What was received
+      // goes with the transfer.
+      return transfer.direction === "serve" ? ["forget"] : ["retry", "discard"];
     case "done":
       return [...here, "forget"];
     case "cancelled":
