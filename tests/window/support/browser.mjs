@@ -113,7 +113,10 @@ export class Tab {
     await this.page.waitForFunction(() => document.querySelector('[aria-busy="true"]') === null);
   }
 
-  /** What is wrong with the page for those who see, hear or point differently. */
+  /**
+   * What is wrong with the page for those who see, hear or point differently.
+   * @returns {Promise<{ rule: string, help: string, where: string[] }[]>}
+   */
   async violations() {
     if (!(await this.page.evaluate(() => "axe" in window))) await this.page.evaluate(AXE);
     return this.page.evaluate(async () => {

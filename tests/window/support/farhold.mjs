@@ -122,3 +122,17 @@ export function startEngine(engine, ...options) {
   const args = ["--json", "--config-dir", engine.config, "up", ...options];
   return engine.desktop.start(binary("farhold"), args);
 }
+
+/**
+ * Saves each as the other's contact ("anna" and "ben") and waits until they are connected.
+ * @param {Engine} anna
+ * @param {Engine} ben
+ */
+export async function pair(anna, ben) {
+  const code = await until("anna's engine", () => anna.code());
+  await anna.ask("contact", "add", "ben", await ben.code());
+  await ben.ask("contact", "add", "anna", code);
+  await anna.ask("connect", "ben", "--wait", "30");
+  await anna.sessionIs("ben", "connected");
+  await ben.sessionIs("anna", "connected");
+}

@@ -20,8 +20,9 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
  */
 function find(role, name, within) {
   const { axe } = /** @type {any} */ (window);
-  const matches = (/** @type {string} */ text) =>
-    name === null || (name.startsWith("/") ? new RegExp(name.slice(1, -1)).test(text) : text === name);
+  const [, source, flags] = /^\/(.*)\/(\w*)$/.exec(name ?? "") ?? [];
+  const expression = source === undefined ? null : new RegExp(source, flags);
+  const matches = (/** @type {string} */ text) => name === null || (expression ? expression.test(text) : text === name);
   axe.setup(document.documentElement);
   try {
     return [...(within ?? document).querySelectorAll("*")].filter(
@@ -107,7 +108,7 @@ export class Page {
    */
   async all(role, name = null, within = null) {
     if (!(await this.run(() => "axe" in window))) await this.#ask("POST", `${this.session}/execute/sync`, { script: AXE, args: [] });
-    const wanted = name instanceof RegExp ? `/${name.source}/` : name;
+    const wanted = name instanceof RegExp ? `/${name.source}/${name.flags}` : name;
     return /** @type {any} */ (await this.run(/** @type {any} */ (find), role, wanted, within));
   }
 
@@ -147,7 +148,7 @@ export class Page {
 
   /**
    * Writes text into a field instead of what is there.
-   * @param {string} name
+   * @param {string | RegExp} name
    * @param {string} text
    * @param {string} [role]
    */
@@ -159,7 +160,7 @@ export class Page {
 
   /**
    * What a field holds.
-   * @param {string} name
+   * @param {string | RegExp} name
    * @returns {Promise<string>}
    */
   async value(name) {

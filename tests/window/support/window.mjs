@@ -117,6 +117,11 @@ export class User extends Engine {
     return found.filter(({ name }) => name === "farhold-app").map(({ id }) => id);
   }
 
+  /** The window on screen, or null while there is none. */
+  shown() {
+    return shown(this.desktop);
+  }
+
   /**
    * Starts the program once more, beside the open window or without WebDriver.
    * @param {...string} args
@@ -146,7 +151,7 @@ export class Window {
   }
 
   /** The window on screen, or null while there is none. */
-  async shown() {
+  shown() {
     return shown(this.desktop);
   }
 
@@ -177,7 +182,7 @@ export class Window {
  * The window on screen, or null while there is none.
  * @param {import("./desktop.mjs").Desktop} desktop
  */
-export async function shown(desktop) {
+async function shown(desktop) {
   const found = await desktop.run("xdotool", ["search", "--onlyvisible", "--name", `^${TITLE}$`]).catch(() => "");
   for (const id of found.split("\n").filter(Boolean)) {
     const place = await desktop.run("xdotool", ["getwindowgeometry", "--shell", id]).catch(() => "");
