@@ -6,7 +6,7 @@ export default defineConfig(({ mode }) => ({
   root: "ui",
   // Relative: the shell serves the page from a scheme of its own.
   base: "./",
-  plugins: [svelte()],
+  plugins: [svelte({ configFile: "../svelte.config.js" })],
   build: {
     outDir: mode === "mock" ? "dist-mock" : "dist",
     emptyOutDir: true,
@@ -14,10 +14,13 @@ export default defineConfig(({ mode }) => ({
     target: "safari16.4",
     chunkSizeWarningLimit: 1000,
   },
-  server: { host: "127.0.0.1", port: 1420, strictPort: true },
+  // The icon is beside the page's folder.
+  server: { host: "127.0.0.1", port: 1420, strictPort: true, fs: { allow: [".."] } },
   test: {
     root: ".",
     include: ["ui/src/**/*.test.ts", "ui/tests/**/*.test.ts"],
     environment: "node",
+    // The colours' contrasts are read from the style sheet.
+    css: { include: /tokens\.css/ },
   },
 }));

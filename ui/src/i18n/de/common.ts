@@ -13,13 +13,10 @@ export const common: Translation<typeof original> = {
   "common.done": "Fertig",
   "common.loading": "Wird geladen …",
   "common.more": "Weitere Aktionen",
-  "common.no": "Nein",
-  "common.none": "Keine",
   "common.remove": "Entfernen",
   "common.rename": "Umbenennen",
   "common.retry": "Erneut versuchen",
   "common.save": "Speichern",
-  "common.yes": "Ja",
 
   "common.path.lan": "LAN",
   "common.path.direct": "Direkt",

@@ -11,13 +11,10 @@ export const common = {
   "common.done": "Done",
   "common.loading": "Loading…",
   "common.more": "More actions",
-  "common.no": "No",
-  "common.none": "None",
   "common.remove": "Remove",
   "common.rename": "Rename",
   "common.retry": "Try again",
   "common.save": "Save",
-  "common.yes": "Yes",
 
   "common.path.lan": "LAN",
   "common.path.direct": "Direct",

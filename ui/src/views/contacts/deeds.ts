@@ -1,5 +1,6 @@
 // What is done with a contact, from its row's menu and from its details alike.
 import type { MenuEntry } from "../../components/menu";
+import { pickFiles } from "../../drop/flow.svelte";
 import { t } from "../../i18n";
 import * as ipc from "../../ipc";
 import type { Contact } from "../../ipc";
@@ -36,6 +37,7 @@ export function menu(contact: Contact, ask: (asked: Asked) => void): MenuEntry[]
   return [
     connection,
     { label: t("contacts.browse"), icon: "folder", disabled: contact.pairing === "pending", run: () => void browse(contact) },
+    { label: t("contacts.share"), icon: "send", disabled: contact.pairing === "pending", run: () => void pickFiles({ contact: contact.name }) },
     { label: t("contacts.copyCode"), icon: "copy", run: () => void copyCode(contact) },
     "separator",
     { label: t("contacts.rename"), icon: "edit", run: () => ask({ what: "rename", contact }) },
