@@ -47,16 +47,22 @@ async fn the_programs_own_folders_are_left_out_of_a_share() {
     bench.home.share(bench.folder.path(), &[ANNA], Some(name("all")), false).await.unwrap();
     let anna = Follower::new(&bench, ANNA).await;
     anna.until(async |_| anna.root("all").await.is_some()).await;
-    let names: Vec<String> = anna
-        .replica
-        .children(anna.root("all").await.unwrap().id)
-        .await
-        .unwrap()
-        .entries
-        .iter()
-        .map(|entry| entry.name.to_string())
-        .collect();
-    assert!(names.contains(&"shared".to_owned()) && !names.contains(&"own".to_owned()), "{names:?}");
+    let root = anna.root("all").await.unwrap().id;
+    let names = async || {
+        let children = anna.replica.children(root).await.unwrap();
+        children.entries.iter().map(|entry| entry.name.to_string()).collect::<Vec<_>>()
+    };
+    let before = names().await;
+    assert!(before.contains(&"shared".to_owned()) && !before.contains(&"own".to_owned()), "{before:?}");
+
+    // One that becomes the program's own later.
+    bench.home.refuse(bench.folder.path().join("drive")).await.unwrap();
+    for folder in ["drive", "later"] {
+        std::fs::create_dir(bench.folder.path().join(folder)).unwrap();
+    }
+    anna.until(async |_| names().await.contains(&"later".to_owned())).await;
+    assert!(!names().await.contains(&"drive".to_owned()));
+    assert!(matches!(refusal(&bench, "drive").await, ShareError::Own(_)));
 }
 
 #[tokio::test]

@@ -7,10 +7,11 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use farhold_engine::commands::DrivePath;
+use farhold_engine::settings::SettingsKey;
 use farhold_engine::status::TransferId;
 use farhold_engine::{Name, RelayAddress};
 
-use crate::size;
+use crate::size::{self, Limit};
 
 /// A shared drive between people who paired once: each sees what the others share as a folder.
 ///
@@ -43,6 +44,10 @@ pub(crate) enum Command {
         /// Checks this relay instead of the one in use
         #[arg(long, value_name = "HOST:PORT")]
         relay: Option<RelayAddress>,
+        /// Writes a file for whoever looks for a fault: version, system, settings, status, these checks and the latest
+        /// log messages, without names, codes, paths and addresses
+        #[arg(long, value_name = "FILE", conflicts_with = "relay")]
+        export: Option<PathBuf>,
     },
     /// Runs a relay and a second peer on this machine, paired with a fresh engine and mounted
     Demo(Demo),
@@ -108,7 +113,7 @@ pub(crate) enum Ask {
         #[arg(long)]
         wait: bool,
     },
-    /// Sends a file or folder to a contact, who must have allowed it with `farhold accept`
+    /// Sends a file or folder to a contact, who has it once it accepts it
     Push {
         /// What to send
         path: PathBuf,
@@ -136,16 +141,27 @@ pub(crate) enum Ask {
         /// Its number, as in `farhold transfers`
         id: TransferId,
     },
-    /// Lets a contact push files to you, into a folder, or no longer
+    /// Takes what a contact offers, or all that a contact pushes from now on
     Accept {
-        /// The contact
-        name: String,
-        /// Where pushed files go; nothing there is ever overwritten
-        #[arg(value_name = "DIR", required_unless_present = "off", conflicts_with = "off")]
+        /// The number of an offer, as in `farhold transfers`, or a contact
+        #[arg(value_name = "ID|NAME")]
+        what: String,
+        /// Where it goes; nothing there is ever overwritten [default for an offer: ~/Downloads/Farhold]
+        #[arg(value_name = "DIR", conflicts_with = "off")]
         folder: Option<PathBuf>,
-        /// Takes nothing from the contact any more
+        /// Takes nothing from the contact by itself any more
         #[arg(long)]
         off: bool,
+    },
+    /// Does not take what a contact offers
+    Decline {
+        /// Its number, as in `farhold transfers`
+        id: TransferId,
+    },
+    /// Takes finished transfers off the list, with what they left unfinished
+    Forget {
+        /// Their numbers, as in `farhold transfers` [default: all that are done, cancelled or failed]
+        ids: Vec<TransferId>,
     },
     /// Shows the cache and what is pinned in it, or empties it
     Cache {
@@ -164,11 +180,33 @@ pub(crate) enum Ask {
         #[arg(value_name = "NAME[/PATH]", value_parser = drive_path())]
         path: DrivePath,
     },
-    /// Sets how much room the cache may take, such as 20GB
+    /// Mounts the drive, after `farhold unmount` or if it was not mounted at the start
+    Mount,
+    /// Unmounts the drive until `farhold mount` or the next start; everything else goes on
+    Unmount {
+        /// Also while programs use it; what they have open fails then
+        #[arg(long)]
+        force: bool,
+    },
+    /// Shows the settings, or changes one: at once, or where that cannot be, from the next start on
+    Settings {
+        /// Which one, as in settings.json
+        #[arg(requires = "value")]
+        key: Option<SettingsKey>,
+        /// Its new value; null for none
+        value: Option<OsString>,
+    },
+    /// Sets how much room the cache may take, such as 20GB, and how fast contents come and go, such as 2MB a second
     Limit {
         /// The room
-        #[arg(value_parser = size::parse)]
-        size: u64,
+        #[arg(value_parser = size::parse, required_unless_present_any = ["receive", "send"])]
+        size: Option<u64>,
+        /// Most that is received in a second; off for no limit
+        #[arg(long, value_name = "RATE", value_parser = size::parse_limit)]
+        receive: Option<Limit>,
+        /// Most that is sent in a second; off for no limit
+        #[arg(long, value_name = "RATE", value_parser = size::parse_limit)]
+        send: Option<Limit>,
     },
 }
 

@@ -3,15 +3,18 @@
 use std::path::PathBuf;
 
 use farhold_control::ControlClient;
-use farhold_engine::commands::ShareRequest;
+use farhold_engine::commands::{RateChange, ShareRequest};
 use serde_json::json;
 
 use crate::args::{Ask, Cache, Contact, Share};
 use crate::exit::CommandError;
 use crate::output::{self, Output};
+use crate::size::Limit;
 
 use transfers::Change;
 
+mod mount;
+mod settings;
 mod transfers;
 
 /// Asks, and prints the answer.
@@ -66,7 +69,9 @@ pub(crate) async fn run(command: Ask, mut client: ControlClient, output: Output)
         Ask::Pause { id } => transfers::change(id, Change::Pause, client, output).await,
         Ask::Resume { id } => transfers::change(id, Change::Resume, client, output).await,
         Ask::Cancel { id } => transfers::change(id, Change::Cancel, client, output).await,
-        Ask::Accept { name, folder, off: _ } => transfers::accept(name, folder, client, output).await,
+        Ask::Accept { what, folder, off } => transfers::accept(what, folder, off, client, output).await,
+        Ask::Decline { id } => transfers::change(id, Change::Decline, client, output).await,
+        Ask::Forget { ids } => transfers::forget(ids, client, output).await,
         Ask::Cache { command: None } => {
             let (cache, pins) = (client.status().await?.cache, client.pins().await?);
             output.say(|| json!({"cache": cache, "pins": pins}), || output::cache::whole(&cache, &pins))
@@ -85,11 +90,42 @@ pub(crate) async fn run(command: Ask, mut client: ControlClient, output: Output)
             output
                 .say(|| json!({"path": path}), || format!("{} is kept no longer.", output::printable(&path)))
         }
-        Ask::Limit { size } => {
-            let cache = client.limit_cache(size).await?;
-            output.say(|| json!({"cache": cache}), || output::cache::text(&cache))
-        }
+        Ask::Mount => mount::mount(client, output).await,
+        Ask::Unmount { force } => mount::unmount(force, client, output).await,
+        Ask::Settings { key, value } => settings::run(key.zip(value), client, output).await,
+        Ask::Limit { size, receive, send } => limit(size, receive, send, client, output).await,
     }
+}
+
+async fn limit(
+    size: Option<u64>,
+    receive: Option<Limit>,
+    send: Option<Limit>,
+    mut client: ControlClient,
+    output: Output,
+) -> Result<(), CommandError> {
+    let cache = match size {
+        Some(size) => Some(client.limit_cache(size).await?),
+        None => None,
+    };
+    let rates = match (receive, send) {
+        (None, None) => None,
+        (receive, send) => {
+            let change =
+                RateChange { receive: receive.map(|Limit(rate)| rate), send: send.map(|Limit(rate)| rate) };
+            Some(client.limit_rates(change).await?)
+        }
+    };
+    let json = || match (cache, rates) {
+        (Some(cache), Some(rates)) => json!({"cache": cache, "rates": rates}),
+        (Some(cache), None) => json!({"cache": cache}),
+        (None, rates) => json!({"rates": rates}),
+    };
+    let text = || {
+        let cache = cache.iter().map(output::cache::text);
+        cache.chain(rates.iter().map(output::rates::text)).collect::<Vec<_>>().join("\n")
+    };
+    output.say(json, text)
 }
 
 async fn contact(command: Contact, mut client: ControlClient, output: Output) -> Result<(), CommandError> {

@@ -1,13 +1,15 @@
 //! `farhold doctor`: what works on this machine, and how to mend what does not.
 
+use std::path::Path;
+
 use farhold_control::{ControlClient, ControlError};
-use farhold_engine::RelayAddress;
 use farhold_engine::doctor::{self, Finding, Running, Verdict};
 use farhold_engine::layout::Layout;
+use farhold_engine::{RelayAddress, diagnostics};
 use serde_json::json;
 
 use crate::exit::CommandError;
-use crate::output::Output;
+use crate::output::{Output, printable};
 
 /// Looks at everything; the command succeeds whatever it finds.
 pub(crate) async fn run(
@@ -28,6 +30,20 @@ pub(crate) async fn run(
     let findings = doctor::examine(layout, relay, running).await;
     let well = findings.iter().all(|finding| finding.verdict != Verdict::Failed);
     output.say(|| json!({"ok": well, "checks": findings}), || text(&findings))
+}
+
+/// Writes the document for whoever looks for a fault.
+pub(crate) async fn export(layout: &Layout, file: &Path, output: Output) -> Result<(), CommandError> {
+    let document = match ControlClient::attach(&layout.control_socket()).await {
+        Ok(mut client) => client.diagnostics().await?,
+        Err(_) => diagnostics::without_engine(layout).await,
+    };
+    std::fs::write(file, document + "\n").map_err(CommandError::io("cannot write the file"))?;
+    let file = file.to_string_lossy();
+    output.say(
+        || json!({"exported": file}),
+        || format!("{} is written; look through it before you give it away.", printable(&file)),
+    )
 }
 
 fn text(findings: &[Finding]) -> String {

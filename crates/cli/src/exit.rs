@@ -4,7 +4,9 @@ use std::io;
 
 use farhold_control::{ControlError, ServeError};
 use farhold_demo::DemoError;
+use farhold_engine::commands::Holder;
 use farhold_engine::error::{EngineError, ErrorClass};
+use farhold_engine::settings::SettingsKey;
 use farhold_engine::status::TransferStatus;
 
 use crate::output;
@@ -27,6 +29,23 @@ pub(crate) enum CommandError {
     /// The user has no home, and did not say where the config directory is.
     #[error("this user has no home directory; name the config directory with --config-dir")]
     NoHome,
+    /// What a contact pushes must go somewhere.
+    #[error("say into which folder: farhold accept {contact} DIR")]
+    NoFolder {
+        /// The contact.
+        contact: String,
+    },
+    /// A setting cannot have that value.
+    #[error("{key}: {reason}; nothing was changed")]
+    Value {
+        /// Which setting.
+        key: SettingsKey,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The drive stays mounted, because it is in use.
+    #[error("{}", output::holders::held(.0))]
+    Held(Vec<Holder>),
     /// A transfer that was waited for came to another end.
     #[error("{}", output::transfers::ended(.0))]
     Transfer(Box<TransferStatus>),
@@ -54,7 +73,8 @@ impl CommandError {
             Self::Serve(_)
             | Self::Demo(DemoError::Serve(_) | DemoError::Relay(_) | DemoError::Io { .. })
             | Self::Io { .. } => ErrorClass::Internal,
-            Self::NoHome => ErrorClass::Usage,
+            Self::NoHome | Self::NoFolder { .. } | Self::Value { .. } => ErrorClass::Usage,
+            Self::Held(_) => ErrorClass::Refused,
             // One that did not fail was paused or cancelled.
             Self::Transfer(transfer) => transfer.class.unwrap_or(ErrorClass::Refused),
         }

@@ -19,8 +19,11 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 use farhold_control::ControlClient;
 use farhold_engine::layout::Layout;
-use tracing_subscriber::EnvFilter;
+use farhold_engine::logs::RecentLogs;
 use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
 use crate::args::{Cli, Command};
 use crate::exit::CommandError;
@@ -29,12 +32,12 @@ use crate::output::Output;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let output = Output::new(cli.json);
-    log(if matches!(cli.command, Command::Up(_)) { "info" } else { "warn" });
+    let logs = log(if matches!(cli.command, Command::Up(_)) { "info" } else { "warn" });
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
         Err(error) => return output.fail(&CommandError::io("cannot start threads")(error)),
     };
-    let done = runtime.block_on(run(cli, output));
+    let done = runtime.block_on(run(cli, logs, output));
     // A thread that still waits for a disk must not keep the process.
     runtime.shutdown_background();
     match done {
@@ -43,7 +46,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn log(default: &str) {
+/// Shows log messages on standard error, and keeps the latest.
+fn log(default: &str) -> RecentLogs {
     let mut filter = EnvFilter::try_from_env("FARHOLD_LOG").unwrap_or_else(|_| EnvFilter::new(default));
     // This crate names watched paths in warnings; ours belong into DEBUG alone.
     let personal = filter.max_level_hint().is_some_and(|most| most >= LevelFilter::DEBUG);
@@ -51,25 +55,32 @@ fn log(default: &str) {
         filter = filter.add_directive(quiet);
     }
     let colours = std::io::stderr().is_terminal();
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let shown = tracing_subscriber::fmt::layer()
         .with_ansi(colours)
         .with_writer(std::io::stderr)
         // Told on standard error again, which panics: a closed terminal would end whatever task logs something.
         .log_internal_errors(false)
-        .init();
+        .with_filter(filter);
+    let logs = RecentLogs::default();
+    tracing_subscriber::registry().with(shown).with(logs.layer()).init();
+    logs
 }
 
-async fn run(cli: Cli, output: Output) -> Result<(), CommandError> {
+async fn run(cli: Cli, logs: RecentLogs, output: Output) -> Result<(), CommandError> {
     let config_dir =
         || cli.config_dir.clone().or_else(Layout::default_config_dir).ok_or(CommandError::NoHome);
     match cli.command {
-        Command::Up(options) => up::run(config_dir()?, options, output).await,
+        Command::Up(options) => up::run(config_dir()?, options, logs, output).await,
         Command::Ask(ask) => {
             let client = ControlClient::attach(&Layout::new(config_dir()?).control_socket()).await?;
             commands::run(ask, client, output).await
         }
-        Command::Doctor { relay } => doctor::run(&Layout::new(config_dir()?), relay, output).await,
+        Command::Doctor { export: Some(file), .. } => {
+            doctor::export(&Layout::new(config_dir()?), &file, output).await
+        }
+        Command::Doctor { relay, export: None } => {
+            doctor::run(&Layout::new(config_dir()?), relay, output).await
+        }
         Command::Demo(options) => demo::run(options, output).await,
         Command::Completions { shell } => {
             // Not at once to standard output: that panics when nobody reads it to the end.

@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use crate::exit::CommandError;
 
 pub(crate) mod cache;
+pub(crate) mod holders;
 pub(crate) mod listing;
+pub(crate) mod rates;
 pub(crate) mod shares;
 pub(crate) mod status;
 pub(crate) mod table;

@@ -26,6 +26,18 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
     Ok(bytes.round() as u64)
 }
 
+/// A limit of a rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limit(pub(crate) Option<u64>);
+
+/// Parses bytes per second, such as `2MB` or `2MB/s`, or `off`.
+pub(crate) fn parse_limit(text: &str) -> Result<Limit, String> {
+    match text.trim() {
+        "off" => Ok(Limit(None)),
+        text => parse(text.strip_suffix("/s").unwrap_or(text)).map(|rate| Limit(Some(rate))),
+    }
+}
+
 /// Three digits and a unit, such as `1.25 GB`.
 pub(crate) fn show(bytes: u64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB", "PB"];
@@ -63,6 +75,14 @@ mod tests {
         for bad in ["", "GB", "-1", "1.2.3", "5 parsecs", "1e5", "10000000TB", "٣"] {
             assert!(parse(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn limits_are_parsed() {
+        assert_eq!(parse_limit("2MB"), Ok(Limit(Some(2_000_000))));
+        assert_eq!(parse_limit(" 1.5 MB/s"), Ok(Limit(Some(1_500_000))));
+        assert_eq!(parse_limit("off"), Ok(Limit(None)));
+        assert!(parse_limit("none").is_err());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use farhold_control::ControlServer;
+use farhold_engine::logs::RecentLogs;
 use farhold_engine::status::Status;
 use farhold_engine::{Engine, EngineConfig, MountChoice};
 use serde_json::json;
@@ -14,7 +15,12 @@ use crate::output::Output;
 use crate::signals::EndSignal;
 
 /// Runs an engine until a signal or `farhold down` ends it.
-pub(crate) async fn run(config_dir: PathBuf, options: Up, output: Output) -> Result<(), CommandError> {
+pub(crate) async fn run(
+    config_dir: PathBuf,
+    options: Up,
+    logs: RecentLogs,
+    output: Output,
+) -> Result<(), CommandError> {
     let mut end = EndSignal::listen()?;
     let config = EngineConfig {
         relay: options.relay,
@@ -26,6 +32,7 @@ pub(crate) async fn run(config_dir: PathBuf, options: Up, output: Output) -> Res
         listen: options.listen,
         no_lan: options.no_lan,
         relay_only: options.relay_only,
+        logs,
         ..EngineConfig::new(config_dir)
     };
     let engine = Engine::start(config).await?;
@@ -72,9 +79,11 @@ fn welcome(engine: &Engine, status: &Status) -> String {
         .mount
         .as_ref()
         .map_or_else(|| "not mounted, as asked".to_owned(), |mount| mount.point.display().to_string());
-    let relay = status.network.relay.as_deref().unwrap_or(
-        "none: contacts cannot be found. Start with --relay HOST:PORT, or put \"relay\" into settings.json",
-    );
+    let relay = status
+        .network
+        .relay
+        .as_deref()
+        .unwrap_or("none: contacts cannot be found. Set it with: farhold settings relay HOST:PORT");
     format!(
         "Farhold is up. Ctrl-C stops it.\n\
          Drive    {drive}\n\

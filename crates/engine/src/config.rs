@@ -7,6 +7,7 @@ use farhold_net::RelayAddress;
 
 use crate::error::EngineError;
 use crate::layout::Layout;
+use crate::logs::RecentLogs;
 use crate::settings::{Settings, SettingsKey};
 
 /// Options of one run; what is left out is taken from the settings.
@@ -26,6 +27,8 @@ pub struct EngineConfig {
     pub relay_only: bool,
     /// Listens on this machine's loopback address only: for tests and the demo.
     pub loopback: bool,
+    /// What this process logs, for [`Engine::diagnostics`](crate::Engine::diagnostics); the host installs its layer.
+    pub logs: RecentLogs,
 }
 
 impl EngineConfig {
@@ -39,6 +42,7 @@ impl EngineConfig {
             no_lan: false,
             relay_only: false,
             loopback: false,
+            logs: RecentLogs::default(),
         }
     }
 }

@@ -16,6 +16,7 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 use crate::adapters::{HomeTree, PeerSource};
+use crate::commands::{RateChange, RateLimits};
 use crate::config::EngineConfig;
 use crate::contacts::file::ContactsFile;
 use crate::contacts::{Bond, Contact, ContactBook, ContactError, Pairing, id_of};
@@ -68,6 +69,10 @@ pub(crate) enum Order {
     LimitCache {
         bytes: u64,
         reply: Reply<()>,
+    },
+    LimitRates {
+        change: RateChange,
+        reply: Reply<RateLimits>,
     },
     ChangeSettings {
         settings: Box<Settings>,
@@ -163,6 +168,7 @@ impl Controller {
             Order::Want { name, wanted, reply } => drop(reply.send(self.want(&name, wanted).await)),
             Order::Accept { name, folder, reply } => drop(reply.send(self.accept(&name, folder).await)),
             Order::LimitCache { bytes, reply } => drop(reply.send(self.limit_cache(bytes).await)),
+            Order::LimitRates { change, reply } => drop(reply.send(self.limit_rates(change).await)),
             Order::ChangeSettings { settings, reply } => {
                 drop(reply.send(self.change_settings(*settings).await));
             }

@@ -162,6 +162,7 @@ impl Engine {
         let (net, events) =
             Net::start(net_config(&config, &kept.settings)?, identity, service, tasks.all.child_token())
                 .await?;
+        net.limit(kept.settings.limit_receive, kept.settings.limit_send);
         let meter = FetchMeter::default();
         let pins = Pins::open(layout.pins()).await?;
         let (mut mounting, mounter) = Mounting::new(Arc::clone(&storage.drive));

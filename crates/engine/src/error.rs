@@ -132,7 +132,7 @@ pub enum EngineError {
     #[error("a task of the engine failed: {0}")]
     Task(tokio::task::JoinError),
     /// No relay is known, but one is needed.
-    #[error("no relay is set: start with --relay HOST:PORT, or put \"relay\" into settings.json")]
+    #[error("no relay is set; set it with: farhold settings relay HOST:PORT")]
     NoRelay,
     /// The session did not come up in time.
     #[error("not connected to {name} after {} s: {reason}", waited.as_secs())]

@@ -8,9 +8,11 @@
 pub mod commands;
 pub mod config;
 pub mod contacts;
+pub mod diagnostics;
 pub mod doctor;
 pub mod error;
 pub mod layout;
+pub mod logs;
 pub mod secrets;
 pub mod settings;
 pub mod status;

@@ -22,6 +22,9 @@ pub const LEAST_CACHE_BYTES: u64 = 64_000_000;
 /// Room that the block cache may take unless the user says otherwise, in bytes.
 pub const DEFAULT_CACHE_BYTES: u64 = 10_000_000_000;
 
+/// Smallest limit of a rate, in bytes per second: with less, what a jump asks for takes longer than a program waits.
+pub const LEAST_RATE: u64 = 100_000;
+
 /// The user's settings. Options of the command line win over them for one run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -103,9 +106,9 @@ pub enum InvalidSetting {
     /// The cache would be of no use.
     #[error("cache_limit must be at least {LEAST_CACHE_BYTES} bytes")]
     CacheLimit,
-    /// Nothing would ever come through.
-    #[error("{} must be at least 1 byte per second, or null for no limit", .0.name())]
-    NoRate(SettingsKey),
+    /// A read of one block would take too long.
+    #[error("{} must be at least {LEAST_RATE} bytes per second, or null for no limit", .0.name())]
+    Rate(SettingsKey),
 }
 
 /// Why there are no settings.
@@ -201,8 +204,8 @@ impl Settings {
         for (key, rate) in
             [(SettingsKey::LimitReceive, self.limit_receive), (SettingsKey::LimitSend, self.limit_send)]
         {
-            if rate == Some(0) {
-                return Err(InvalidSetting::NoRate(key));
+            if rate.is_some_and(|rate| rate < LEAST_RATE) {
+                return Err(InvalidSetting::Rate(key));
             }
         }
         Ok(())

@@ -259,6 +259,14 @@ async fn has_room(folder: &Path, offer: &Offer) -> bool {
     matches!(free.await, Ok(Ok(free)) if offer.bytes.saturating_add(FREE_BYTES) <= free)
 }
 
+#[cfg(test)]
+impl Transfers {
+    /// As if the end of a transfer had never been heard of.
+    pub(crate) fn undo(&self, id: TransferId) {
+        self.table().undo(id);
+    }
+}
+
 fn tag() -> Result<u64, TransferError> {
     getrandom::u64().map_err(TransferError::Random)
 }

@@ -59,7 +59,22 @@ fn every_command_of_the_interface_is_there() {
         "cancel 1",
         "accept ben dir",
         "accept ben --off",
+        "accept 3",
+        "accept 3 dir",
+        "decline 3",
+        "forget",
+        "forget 3 4",
+        "limit --receive 2MB --send off",
+        "limit 20GB --send 1MB/s",
+        "mount",
+        "unmount",
+        "unmount --force",
+        "settings",
+        "settings relay relay.example:7480",
+        "settings cache_limit 20GB",
         "doctor",
+        "doctor --relay relay.example",
+        "doctor --export file",
         "demo",
         "demo --seconds 5 --mount /d",
         "completions bash",
@@ -86,10 +101,16 @@ fn what_contradicts_itself_or_is_unknown_is_refused() {
         assert_eq!(refused(&format!("connect ben --wait={wait}")), ErrorKind::ValueValidation, "{wait}");
     }
     assert_eq!(refused("limit lots"), ErrorKind::ValueValidation);
+    assert_eq!(refused("settings lan"), ErrorKind::MissingRequiredArgument);
+    assert_eq!(refused("settings colour red"), ErrorKind::ValueValidation);
+    assert_eq!(refused("doctor --relay a --export file"), ErrorKind::ArgumentConflict);
     assert_eq!(refused("pull"), ErrorKind::MissingRequiredArgument);
     assert_eq!(refused("pull ben/../x"), ErrorKind::ValueValidation);
     assert_eq!(refused("push a"), ErrorKind::MissingRequiredArgument);
-    assert_eq!(refused("accept ben"), ErrorKind::MissingRequiredArgument);
+    assert_eq!(refused("accept"), ErrorKind::MissingRequiredArgument);
+    assert_eq!(refused("limit"), ErrorKind::MissingRequiredArgument);
+    assert_eq!(refused("limit --send fast"), ErrorKind::ValueValidation);
+    assert_eq!(refused("decline one"), ErrorKind::ValueValidation);
     assert_eq!(refused("accept ben dir --off"), ErrorKind::ArgumentConflict);
     assert_eq!(refused("resume one"), ErrorKind::ValueValidation);
 }

@@ -113,6 +113,7 @@ pub(super) enum Change {
     Pause,
     Resume,
     Cancel,
+    Decline,
 }
 
 /// Does it.
@@ -135,12 +136,63 @@ pub(super) async fn change(
             client.cancel_transfer(id).await?;
             format!("Transfer {id} is cancelled.")
         }
+        Change::Decline => {
+            client.decline_offer(id).await?;
+            format!("Offer {id} is declined.")
+        }
     };
     output.say(|| json!({"id": id}), || text)
 }
 
-/// Lets a contact push into a folder, or no longer.
+/// Takes finished ones off the list: these, or all.
+pub(super) async fn forget(
+    ids: Vec<TransferId>,
+    mut client: ControlClient,
+    output: Output,
+) -> Result<(), CommandError> {
+    let ids = client.forget_transfers((!ids.is_empty()).then_some(&ids)).await?;
+    output.say(
+        || json!({"ids": ids}),
+        || match ids.len() {
+            0 => "No transfer is finished.".to_owned(),
+            1 => "One transfer is forgotten.".to_owned(),
+            count => format!("{count} transfers are forgotten."),
+        },
+    )
+}
+
+/// Takes an offer, or what a contact pushes from now on. A number is an offer, unless a contact is called so.
 pub(super) async fn accept(
+    what: String,
+    folder: Option<PathBuf>,
+    off: bool,
+    mut client: ControlClient,
+    output: Output,
+) -> Result<(), CommandError> {
+    if let (Ok(id), false) = (what.parse(), off)
+        && !client.status().await?.contacts.iter().any(|contact| contact.name == what)
+    {
+        return accept_offer(id, folder, client, output).await;
+    }
+    if folder.is_none() && !off {
+        return Err(CommandError::NoFolder { contact: what });
+    }
+    accept_pushes(what, folder, client, output).await
+}
+
+async fn accept_offer(
+    id: TransferId,
+    folder: Option<PathBuf>,
+    mut client: ControlClient,
+    output: Output,
+) -> Result<(), CommandError> {
+    let folder = folder.map(absolute).transpose()?;
+    client.accept_offer(id, folder.as_deref()).await?;
+    output.say(|| json!({"id": id}), || format!("Offer {id} is taken; see: farhold transfers"))
+}
+
+/// Lets a contact push into a folder, or no longer.
+async fn accept_pushes(
     name: String,
     folder: Option<PathBuf>,
     mut client: ControlClient,
@@ -155,7 +207,7 @@ pub(super) async fn accept(
                 "{name} may push files to you; they go into {}.",
                 output::printable(&folder.to_string_lossy())
             ),
-            None => format!("{name} can push nothing to you any more."),
+            None => format!("What {name} pushes waits for you to accept it from now on."),
         },
     )
 }

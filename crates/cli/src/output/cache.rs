@@ -7,9 +7,16 @@ use super::printable;
 use super::table::table;
 use crate::size;
 
-/// The cache, in two sentences.
+/// The cache, in two sentences, and a third if its disk is nearly full.
 pub(crate) fn text(cache: &CacheStatus) -> String {
-    format!("{} of {}. {}", size::show(cache.used), size::show(cache.limit), saved(cache))
+    let low = match (cache.disk_low, cache.disk_free) {
+        (false, _) => String::new(),
+        (true, free) => format!(
+            "\nIts disk is nearly full{}: what is new is kept instead of what is old, or not at all. Make room there.",
+            free.map(|free| format!(" ({} free)", size::show(free))).unwrap_or_default()
+        ),
+    };
+    format!("{} of {}. {}{low}", size::show(cache.used), size::show(cache.limit), saved(cache))
 }
 
 /// The cache with its pins.
@@ -62,6 +69,8 @@ mod tests {
     fn pins_follow_the_cache() {
         let cache = CacheStatus { limit: 1000, used: 10, ..CacheStatus::default() };
         assert_eq!(whole(&cache, &[]), "10 B of 1.00 kB. Nothing was read yet.");
+        let full = CacheStatus { disk_free: Some(400_000_000), disk_low: true, ..cache };
+        assert!(text(&full).contains("nearly full (400 MB free)"), "{}", text(&full));
         let pin = PinStatus {
             path: "ben/Film".to_owned(),
             state: PinState::NoRoom,
@@ -70,7 +79,7 @@ mod tests {
             cached: 900,
             reason: None,
         };
-        let text = whole(&cache, &[pin]);
-        assert!(text.ends_with("ben/Film  no room: farhold limit SIZE  900 B of 5.00 kB  2"), "{text}");
+        let shown = whole(&cache, &[pin]);
+        assert!(shown.ends_with("ben/Film  no room: farhold limit SIZE  900 B of 5.00 kB  2"), "{shown}");
     }
 }

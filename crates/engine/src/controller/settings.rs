@@ -1,6 +1,7 @@
 //! The settings, changed while the engine runs.
 
 use super::{Controller, blocking};
+use crate::commands::{RateChange, RateLimits};
 use crate::error::EngineError;
 use crate::settings::Settings;
 
@@ -10,6 +11,17 @@ impl Controller {
         self.storage.cache.set_limit(bytes).await?;
         let settings = Settings { cache_limit: bytes, ..self.settings.borrow().clone() };
         self.store(settings).await
+    }
+
+    pub(super) async fn limit_rates(&self, change: RateChange) -> Result<RateLimits, EngineError> {
+        let mut settings = self.settings.borrow().clone();
+        settings.limit_receive = change.receive.unwrap_or(settings.limit_receive);
+        settings.limit_send = change.send.unwrap_or(settings.limit_send);
+        settings.check()?;
+        let limits = RateLimits { receive: settings.limit_receive, send: settings.limit_send };
+        self.store(settings).await?;
+        self.net.limit(limits.receive, limits.send);
+        Ok(limits)
     }
 
     /// Applies and stores all settings. What can refuse comes first, and is taken back if something after it refuses.
@@ -25,6 +37,7 @@ impl Controller {
         }
         self.net.set_relay(relay);
         self.net.set_lan(self.config.lan_with(&new));
+        self.net.limit(new.limit_receive, new.limit_send);
         Ok(())
     }
 

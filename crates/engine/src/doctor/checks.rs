@@ -69,6 +69,9 @@ pub(super) fn mount(running: Option<&Status>) -> Finding {
         Some(mount) if mount.state == MountStateName::Mounted => {
             Finding::ok("drive", format!("is mounted at {}", mount.point.display()))
         }
+        Some(mount) if mount.state == MountStateName::Unmounted => {
+            Finding::ok("drive", "is unmounted, as asked; farhold mount brings it back")
+        }
         Some(mount) => Finding::bad(
             "drive",
             Verdict::Failed,
@@ -161,7 +164,7 @@ pub(super) fn port(port: u16, running: Option<&Status>) -> Finding {
             "port",
             Verdict::Failed,
             format!("TCP {port} cannot be listened at: {error}"),
-            "choose another \"listen_port\" in settings.json, or 0 for any free one",
+            "choose another with: farhold settings listen_port PORT (0 for any free one)",
         ),
     }
 }

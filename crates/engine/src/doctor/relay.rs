@@ -24,7 +24,7 @@ pub(super) async fn tcp(relay: Option<&RelayAddress>) -> Finding {
             "relay",
             Verdict::Warning,
             "none is set, so contacts cannot be found",
-            "start with --relay HOST:PORT, or put \"relay\" into settings.json",
+            "set it with: farhold settings relay HOST:PORT",
         );
     };
     for (port, what) in [(relay.port, "rendezvous"), (relay.bridge_port, "bridge")] {

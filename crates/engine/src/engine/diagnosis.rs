@@ -5,6 +5,7 @@ use std::time::Duration;
 use farhold_net::{RelayAddress, test_relay};
 
 use super::Engine;
+use crate::diagnostics::{self, Facts};
 use crate::doctor::{self, Finding, Running};
 use crate::error::EngineError;
 
@@ -34,6 +35,12 @@ impl Engine {
     /// # Errors
     /// [`EngineError::Stopping`].
     pub async fn diagnostics(&self) -> Result<String, EngineError> {
-        Err(EngineError::Stopping)
+        let status = self.status()?;
+        let findings = doctor::examine(self.layout(), None, Running::Yes(&status)).await;
+        let parts = &self.inner.parts;
+        let settings = parts.settings.borrow().clone();
+        let log = parts.config.logs.lines();
+        let layout = &parts.layout;
+        Ok(diagnostics::document(Facts { layout, settings, status: Some(status), findings, log }))
     }
 }

@@ -1,6 +1,7 @@
 //! The settings, for commands.
 
 use super::Engine;
+use crate::commands::{RateChange, RateLimits};
 use crate::controller::Order;
 use crate::error::EngineError;
 use crate::settings::{Settings, StoredSettings};
@@ -23,5 +24,13 @@ impl Engine {
         settings.check()?;
         self.order(|reply| Order::ChangeSettings { settings: Box::new(settings), reply }).await?;
         Ok(self.settings())
+    }
+
+    /// Sets and keeps what contacts' contents may take of the network; answers what holds now.
+    ///
+    /// # Errors
+    /// [`EngineError::Setting`] of a limit with which nothing would go.
+    pub async fn limit_rates(&self, change: RateChange) -> Result<RateLimits, EngineError> {
+        self.order(|reply| Order::LimitRates { change, reply }).await
     }
 }

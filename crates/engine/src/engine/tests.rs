@@ -1,6 +1,8 @@
 //! Two engines in one process, over a relay on loopback, without mounts.
 
+mod open_files;
 mod pins;
+mod settings;
 mod status;
 mod transfers;
 
@@ -13,6 +15,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::commands::{DrivePath, ShareRequest};
+use crate::config::MountChoice;
 use crate::error::ErrorClass;
 use crate::settings::LEAST_CACHE_BYTES;
 use crate::status::{ContactStatus, PairingState, SessionStateName};

@@ -576,6 +576,17 @@ impl Item {
     }
 }
 
+#[cfg(test)]
+impl Table {
+    /// As if the end of a transfer had never been heard of.
+    pub(crate) fn undo(&mut self, id: TransferId) {
+        if let Some(item) = self.items.get_mut(&id) {
+            item.set(TransferState::Paused, None);
+            item.tell = false;
+        }
+    }
+}
+
 /// Names that others chose make a reason as long as they like.
 fn shorten(mut reason: String) -> String {
     if reason.len() > REASON_BYTES {

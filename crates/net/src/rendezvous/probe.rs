@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::{Instant, timeout};
 
-use super::rpc::RelayClient;
+use super::rpc::{CallError, RelayClient};
 use crate::config::RelayAddress;
 
 /// How long the whole call may take: name, connection and answer.
@@ -69,15 +69,16 @@ async fn call(relay: &RelayAddress) -> Result<Duration, RelayTestError> {
     let not_found = |source| RelayTestError::NotFound { host: relay.host.clone(), source };
     let found: Vec<_> = lookup_host((relay.host.as_str(), relay.port)).await.map_err(not_found)?.collect();
     // Only for its error, which the client of the relay does not tell apart.
-    TcpStream::connect(found.as_slice()).await.map_err(|source| match source.kind() {
-        io::ErrorKind::ConnectionRefused => RelayTestError::Refused { relay: relay.clone() },
-        io::ErrorKind::TimedOut => RelayTestError::NoAnswer { relay: relay.clone() },
-        _ => RelayTestError::Unreachable { relay: relay.clone(), source },
+    TcpStream::connect(found.as_slice()).await.map_err(|source| {
+        let relay = relay.clone();
+        if source.kind() == io::ErrorKind::ConnectionRefused {
+            RelayTestError::Refused { relay }
+        } else {
+            RelayTestError::Unreachable { relay, source }
+        }
     })?;
-    let no_relay = |error: super::rpc::CallError| RelayTestError::NoRelay {
-        relay: relay.clone(),
-        reason: error.to_string(),
-    };
+    let no_relay =
+        |error: CallError| RelayTestError::NoRelay { relay: relay.clone(), reason: error.to_string() };
     let (client, _) = RelayClient::connect(relay).await.map_err(no_relay)?;
     let asked = Instant::now();
     client.reflexive().await.map_err(no_relay)?;

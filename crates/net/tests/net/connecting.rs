@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use farhold_net::{OfflineReason, Path};
+use farhold_net::{OfflineReason, Path, RelayState, RelayTestError, test_relay};
 use farhold_wire::{Change, LaneClass, Name, Position};
 use futures_util::StreamExt;
 use tokio::time::{Instant, sleep};
@@ -246,4 +246,67 @@ async fn connecting_and_disconnecting_at_random_ends_as_asked() {
     a.connected(&b).await;
     b.connected(&a).await;
     read(&a.peer(&b), 0, 1 << 20, LaneClass::Urgent).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_relay_is_taken_over_and_sessions_outlive_the_change() {
+    let (first, second) = (relay(), relay());
+    let (a, b) = pair(relayed(&address(&first)), relayed(&address(&first))).await;
+    a.net.connect(b.id()).unwrap();
+    a.connected(&b).await;
+    b.connected(&a).await;
+    for node in [&a, &b] {
+        node.net.set_relay(Some(address(&second)));
+        let mut state = node.net.relay();
+        state.wait_for(|state| matches!(state, RelayState::Connected)).await.unwrap();
+    }
+    read(&a.peer(&b), 0, 1 << 20, LaneClass::Bulk).await.unwrap();
+    // The session went through the first one to its end; the next can only go through the second.
+    first.stop().await;
+    a.until(&b, "cut", |state| connection(state).is_none()).await;
+    a.connected(&b).await;
+    read(&a.peer(&b), 0, 1 << 20, LaneClass::Bulk).await.unwrap();
+    assert_eq!(a.state(&b).present, Some(true));
+
+    a.net.set_relay(None);
+    a.net.relay().wait_for(|state| matches!(state, RelayState::None)).await.unwrap();
+    read(&a.peer(&b), 0, 1 << 20, LaneClass::Bulk).await.unwrap();
+    a.net.disconnect(b.id()).unwrap();
+    a.net.connect(b.id()).unwrap();
+    a.offline(&b, OfflineReason::NoRelay).await;
+    a.net.set_relay(Some(address(&second)));
+    a.connected(&b).await;
+    a.net.stop().await;
+    b.net.stop().await;
+    second.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_own_network_is_used_once_that_is_allowed() {
+    let relay = relay();
+    let config = farhold_net::NetConfig { no_lan: true, ..config(&address(&relay)) };
+    let (a, b) = pair(config.clone(), config).await;
+    a.net.connect(b.id()).unwrap();
+    let path = a.connected(&b).await.path;
+    assert_eq!(path, Path::Relayed);
+    a.net.set_lan(true);
+    a.until(&b, "in one network", |state| connection(state).is_some_and(|c| c.path == Path::Lan)).await;
+    a.net.stop().await;
+    b.net.stop().await;
+    relay.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_relay_is_tested_by_a_call() {
+    let relay = relay();
+    test_relay(&address(&relay)).await.unwrap();
+    let bridge = farhold_net::RelayAddress { port: relay.addresses().bridge.port(), ..address(&relay) };
+    let error = test_relay(&bridge).await.unwrap_err();
+    assert!(matches!(error, RelayTestError::NoRelay { .. } | RelayTestError::NoAnswer { .. }), "{error}");
+    let closed = address(&relay);
+    relay.stop().await;
+    assert!(matches!(test_relay(&closed).await, Err(RelayTestError::Refused { .. })));
+    let nowhere = farhold_net::RelayAddress { host: "nowhere.invalid".to_owned(), ..closed };
+    let error = test_relay(&nowhere).await.unwrap_err();
+    assert!(matches!(error, RelayTestError::NotFound { .. } | RelayTestError::NoAnswer { .. }), "{error}");
 }

@@ -159,12 +159,6 @@ async fn a_tree_is_pushed_whole_and_only_where_it_is_accepted() {
     let pair = Pair::new().await;
     let source = pair.folder("tree");
     make_tree(&source);
-    let refused = pair.ben.push(source.clone(), "anna").await.unwrap();
-    let refused = done(&pair.ben, refused).await;
-    assert_eq!(refused.state, TransferState::Failed);
-    assert_eq!(refused.class, Some(ErrorClass::Refused));
-    assert!(refused.reason.unwrap().contains("does not accept"));
-
     let incoming = pair.folder("incoming");
     std::fs::write(incoming.join("tree"), "was here before").unwrap();
     pair.anna.accept_pushes("ben", Some(incoming.clone())).await.unwrap();
@@ -191,7 +185,147 @@ async fn a_tree_is_pushed_whole_and_only_where_it_is_accepted() {
     assert_eq!(std::fs::read(incoming.join("file")).unwrap(), content());
     anna.accept_pushes("ben", None).await.unwrap();
     let id = pair.ben.push(file, "anna").await.unwrap();
-    assert_eq!(done(&pair.ben, id).await.state, TransferState::Failed);
+    until(&pair.ben, id, "it waits for Anna", |status| waits_for_the_user(status)).await;
+    assert_eq!(last(&anna).state, TransferState::Offered);
+    pair.world.end(&[&anna, &pair.ben]).await;
+}
+
+fn waits_for_the_user(status: &TransferStatus) -> bool {
+    let reason = status.reason.as_deref().unwrap_or_default();
+    status.state == TransferState::Waiting && reason.contains("has not accepted")
+}
+
+fn last(engine: &Engine) -> TransferStatus {
+    engine.transfers().pop().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_offer_waits_for_its_user_over_restarts_and_lands_where_it_is_taken() {
+    let pair = Pair::new().await;
+    let source = pair.folder("tree");
+    make_tree(&source);
+    let sent = pair.ben.push(source.clone(), "anna").await.unwrap();
+    until(&pair.ben, sent, "it waits for Anna", |status| waits_for_the_user(status)).await;
+    let offered = last(&pair.anna);
+    assert_eq!((offered.state, offered.direction), (TransferState::Offered, Direction::Receive));
+    assert_eq!((offered.files, offered.name.as_str(), offered.destination), (1006, "tree", None));
+    let refused = pair.anna.resume_transfer(offered.id).await.unwrap_err();
+    assert_eq!(refused.class(), ErrorClass::Conflict);
+
+    pair.anna.stop().await;
+    pair.ben.stop().await;
+    let (anna, ben) = (pair.world.engine("anna").await, pair.world.engine("ben").await);
+    assert_eq!(last(&anna).state, TransferState::Offered);
+    until(&ben, sent, "it waits for Anna again", |status| waits_for_the_user(status)).await;
+    let nowhere = anna.accept_offer(offered.id, Some(pair.folder("x").join("nowhere"))).await.unwrap_err();
+    assert_eq!(nowhere.class(), ErrorClass::NotFound);
+    let incoming = pair.folder("incoming");
+    anna.accept_offer(offered.id, Some(incoming.clone())).await.unwrap();
+    assert!(is_whole(&done(&ben, sent).await));
+    assert!(is_whole(&done(&anna, offered.id).await));
+    assert_eq!(tree(&incoming.join("tree")), tree(&source));
+
+    // The next one is declined, and the one after that goes with its sender's wish.
+    let second = ben.push(source.clone(), "anna").await.unwrap();
+    until(&ben, second, "it waits for Anna", |status| waits_for_the_user(status)).await;
+    anna.decline_offer(last(&anna).id).await.unwrap();
+    assert_eq!(anna.decline_offer(last(&anna).id).await.unwrap_err().class(), ErrorClass::Conflict);
+    let declined = done(&ben, second).await;
+    assert_eq!(
+        (declined.state, declined.reason.as_deref()),
+        (TransferState::Cancelled, Some("it was declined"))
+    );
+    let third = ben.push(source, "anna").await.unwrap();
+    until(&ben, third, "it waits for Anna", |status| waits_for_the_user(status)).await;
+    let id = last(&anna).id;
+    ben.cancel_transfer(third).await.unwrap();
+    until(&anna, id, "it is offered no more", |status| status.state == TransferState::Cancelled).await;
+    no_leftovers(&incoming, &anna);
+    pair.world.end(&[&anna, &ben]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_for_a_contact_takes_what_it_has_offered() {
+    let pair = Pair::new().await;
+    let source = pair.folder("from").join("file");
+    std::fs::write(&source, content()).unwrap();
+    let sent = pair.ben.push(source, "anna").await.unwrap();
+    until(&pair.ben, sent, "it waits for Anna", |status| waits_for_the_user(status)).await;
+    let incoming = pair.folder("incoming");
+    pair.anna.accept_pushes("ben", Some(incoming.clone())).await.unwrap();
+    assert!(is_whole(&done(&pair.ben, sent).await));
+    assert_eq!(std::fs::read(incoming.join("file")).unwrap(), content());
+    pair.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_forgotten_takes_its_parts_along_and_is_not_received_again() {
+    let pair = Pair::new().await;
+    let (source, target) = pair.large().await;
+    let incoming = pair.folder("incoming");
+    pair.anna.accept_pushes("ben", Some(incoming.clone())).await.unwrap();
+    let small = pair.folder("from").join("file");
+    std::fs::write(&small, content()).unwrap();
+    let sent = pair.ben.push(small, "anna").await.unwrap();
+    assert!(is_whole(&done(&pair.ben, sent).await));
+    let received = last(&pair.anna).id;
+    assert!(is_whole(&done(&pair.anna, received).await));
+
+    // One that fails in the middle: its file goes away.
+    let id = pair.anna.pull(&drive_path("ben/shared/large"), Some(target.clone())).await.unwrap();
+    begun(&pair.anna).await;
+    assert_eq!(pair.anna.forget_transfers(Some(vec![id])).await.unwrap_err().class(), ErrorClass::Conflict);
+    std::fs::remove_file(&source).unwrap();
+    assert_eq!(done(&pair.anna, id).await.state, TransferState::Failed);
+    assert!(noted(&pair.anna) > 0, "it left something");
+    assert_eq!(pair.anna.forget_transfers(None).await.unwrap(), [received, id]);
+    assert_eq!(pair.anna.transfers(), []);
+    wait("nothing is left", async || (noted(&pair.anna) == 0).then_some(())).await;
+    no_leftovers(&target, &pair.anna);
+
+    // Ben offers what he never heard the end of; Anna knows, also after a restart.
+    pair.anna.stop().await;
+    let anna = pair.world.engine("anna").await;
+    let transfers = &pair.ben.inner.parts.transfers;
+    transfers.undo(sent);
+    wait_session(&pair.ben, "anna", SessionStateName::Connected).await;
+    pair.ben.resume_transfer(sent).await.unwrap();
+    assert_eq!(done(&pair.ben, sent).await.state, TransferState::Done);
+    assert_eq!(std::fs::read_dir(&incoming).unwrap().count(), 1);
+    assert_eq!(anna.transfers(), []);
+    pair.world.end(&[&anna, &pair.ben]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn limits_of_rates_hold_and_are_kept() {
+    use crate::commands::{RateChange, RateLimits};
+    const RATE: u64 = 8_000_000;
+    let pair = Pair::new().await;
+    let source = pair.folder("shared");
+    std::fs::write(source.join("file"), random(24_000_000, 3)).unwrap();
+    pair.shared(&source).await;
+    let slow = RateChange { receive: Some(Some(1)), send: None };
+    assert_eq!(pair.anna.limit_rates(slow).await.unwrap_err().class(), ErrorClass::Usage);
+    for (engine, name, change) in [
+        (&pair.anna, "received", RateChange { receive: Some(Some(RATE)), send: None }),
+        (&pair.ben, "sent", RateChange { receive: None, send: Some(Some(RATE)) }),
+    ] {
+        let limits = engine.limit_rates(change).await.unwrap();
+        let set = RateLimits { receive: change.receive.flatten(), send: change.send.flatten() };
+        assert_eq!(limits, set);
+        let begin = std::time::Instant::now();
+        let target = pair.folder(name);
+        let id = pair.anna.pull(&drive_path("ben/shared/file"), Some(target)).await.unwrap();
+        assert!(is_whole(&done(&pair.anna, id).await));
+        // A loaded machine may be slower, and what is spare at first goes at once.
+        assert!(begin.elapsed() > Duration::from_millis(2500), "{name}: {:?}", begin.elapsed());
+        let off = RateChange { receive: Some(None), send: Some(None) };
+        assert_eq!(engine.limit_rates(off).await.unwrap(), RateLimits::default());
+    }
+    pair.anna.limit_rates(RateChange { receive: Some(Some(RATE)), send: None }).await.unwrap();
+    pair.anna.stop().await;
+    let anna = pair.world.engine("anna").await;
+    assert_eq!(anna.settings().settings.limit_receive, Some(RATE));
     pair.world.end(&[&anna, &pair.ben]).await;
 }
 

@@ -167,6 +167,32 @@ fn without_a_relay_set_nobody_is_found() {
 }
 
 #[test]
+fn another_relay_is_tried_anew_and_nothing_of_the_one_before_counts() {
+    let at = Moment { now: Instant::now(), unix_milliseconds: 1, fresh: [1; 16] };
+    let mut life = Lifecycle::new(Side::Zero, false, &at);
+    life.handle(Event::Connect, &at);
+    life.handle(Event::RelaySet { set: true }, &at);
+    life.handle(Event::Relay { up: true }, &at);
+    assert_eq!(life.phase(), Phase::Connecting);
+    life.handle(Event::Absent, &at);
+    assert_eq!(
+        (life.phase(), life.present()),
+        (Phase::Offline { reason: OfflineReason::Absent }, Some(false))
+    );
+    life.handle(Event::RelaySet { set: true }, &at);
+    assert_eq!(life.present(), None);
+    life.handle(Event::Relay { up: true }, &at);
+    assert_eq!(life.phase(), Phase::Connecting);
+    life.handle(Event::Absent, &at);
+    life.handle(Event::RelaySet { set: false }, &at);
+    life.handle(Event::Connect, &at);
+    assert_eq!(life.phase(), Phase::Offline { reason: OfflineReason::NoRelay });
+    // None is skipped over if another follows it at once.
+    life.handle(Event::Relay { up: true }, &at);
+    assert_eq!(life.phase(), Phase::Connecting);
+}
+
+#[test]
 fn a_relay_that_is_never_reached_is_named() {
     let mut at = Moment { now: Instant::now(), unix_milliseconds: 1, fresh: [1; 16] };
     let mut life = Lifecycle::new(Side::Zero, true, &at);
