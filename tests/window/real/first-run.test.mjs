@@ -35,7 +35,7 @@ test("a newcomer meets the demo, whose files can be read", async () => {
     }
     return null;
   });
-  await page.click("link", /^Drive/);
+  await window.go("drive");
   await page.get("row", /demo/);
   assert.ok(sample.length > 0);
   await window.close();
@@ -47,7 +47,7 @@ test("it starts with the desktop when told to, hidden", async () => {
   const user = await User.create(desktop, null);
   window = await user.open();
   const { page } = window;
-  await page.click("link", /^Settings/);
+  await window.go("settings");
   await page.click("switch", /^Start with the desktop/);
   const file = join(user.home, ".config/autostart/org.farhold.Farhold.desktop");
   const entry = await until("the desktop's entry", () => readFile(file, "utf8"));

@@ -76,7 +76,7 @@ test("files and folders that are dropped on the window are shared", async () => 
   await ben.ask("pull", "anna/Urlaub ü #1", copies, "--wait");
   assert.equal(await readFile(join(copies, "Urlaub ü #1/below/100 %.txt"), "utf8"), "in a folder");
 
-  await page.click("link", /^Shared by me/);
+  await window.go("shares");
   await page.shows(/a file\.txt/);
 });
 
@@ -106,7 +106,7 @@ test("pasted files are sent", async () => {
   await page.gone("dialog");
   await clipboard.stop();
   await until("the letter has arrived", async () => (await readFile(join(folder, "letter.txt"), "utf8")) === "a letter");
-  await page.click("link", /^Transfers/);
+  await window.go("transfers");
   await page.shows(/letter\.txt[^]*Done/);
 });
 
@@ -116,12 +116,12 @@ test("the drive shows what ben shares, and programs read it; seek and cache view
   await writeFile(join(ben.folder, "film.mkv"), content);
   await ben.ask("share", join(ben.folder, "film.mkv"), "--with", "anna");
 
-  await page.click("link", /^Drive/);
+  await window.go("drive");
   await page.get("row", /ben/);
   const path = join(anna.drive, "ben", "film.mkv");
   const file = await until("the drive has the file", () => open(path));
   try {
-    await page.click("link", /^Cache/);
+    await window.go("cache");
     await page.shows(/film\.mkv/);
     const seeks = async () => (await anna.ask("status")).seek.idle.count;
     const before = await seeks();
@@ -134,7 +134,7 @@ test("the drive shows what ben shares, and programs read it; seek and cache view
     await until("seeks were counted", async () => (await seeks()) > before);
     await page.shows(/film\.mkv: [\d.]+ \w+ of [\d.]+ \w+ here/);
 
-    await page.click("link", /^Performance/);
+    await window.go("performance");
     const row = await page.get("row", /Seek, idle/);
     await until("the seeks are shown", async () => {
       const count = Number(/(\d+)\s*$/.exec(await page.text(row))?.[1]);
@@ -144,6 +144,6 @@ test("the drive shows what ben shares, and programs read it; seek and cache view
     await file.close();
   }
   assert.deepEqual(await readFile(path), content);
-  await page.click("link", /^Cache/);
+  await window.go("cache");
   await page.shows(/No file of the drive is open/);
 });

@@ -42,7 +42,7 @@ test("an engine that is killed while the window shows it is missed, and started 
   const engine = startEngine(user, "--no-mount");
   await engine.line();
   window = await user.open();
-  await window.page.click("link", /^Diagnostics/);
+  await window.go("diagnostics");
   await window.page.shows(/in a process of its own/);
 
   await engine.kill();

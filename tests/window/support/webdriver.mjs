@@ -141,9 +141,17 @@ export class Page {
     await until(`the ${role} "${name}" can be clicked`, async () => {
       const [element] = await this.all(role, name, within);
       if (element === undefined || (await this.run(disabled, element))) return false;
-      await this.#element(element, "click", {});
+      await this.clickOn(element);
       return true;
     });
+  }
+
+  /**
+   * Clicks an element found before.
+   * @param {object} element
+   */
+  clickOn(element) {
+    return this.#element(element, "click", {});
   }
 
   /**

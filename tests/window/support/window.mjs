@@ -11,6 +11,9 @@ import { Page, freePort } from "./webdriver.mjs";
 
 const TITLE = "Farhold";
 
+/** The views, in the order of their keys. */
+const VIEWS = ["contacts", "drive", "shares", "transfers", "performance", "cache", "settings", "diagnostics"];
+
 /** What window.json holds for somebody who knows the window. */
 const REMEMBERED = {
   version: 1,
@@ -153,6 +156,18 @@ export class Window {
   /** The window on screen, or null while there is none. */
   shown() {
     return shown(this.desktop);
+  }
+
+  /**
+   * Goes to a view by the sidebar.
+   * @param {string} view
+   */
+  async go(view) {
+    const { page } = this;
+    const at = VIEWS.indexOf(view);
+    const button = await until("the sidebar", async () => (await page.all("button", null, await page.get("navigation", "Views")))[at]);
+    await page.clickOn(button);
+    await until(`the view ${view}`, async () => (await page.run(() => location.hash)).startsWith(`#${view}`));
   }
 
   /** Moves the window to the screen's corner, and gives the middle of its page. */
