@@ -13,8 +13,8 @@ export const drop: Translation<typeof english> = {
   "drop.folders": { one: "{count} Ordner", other: "{count} Ordner" },
   "drop.and": "{a} und {b}",
   "drop.more": { one: "und {count} weiteres", other: "und {count} weitere" },
-  "drop.addFiles": "Dateien dazu…",
-  "drop.addFolder": "Ordner dazu…",
+  "drop.addFiles": "Dateien…",
+  "drop.addFolder": "Ordner…",
   "drop.remove": "{name} weglassen",
 
   "drop.problems": {

@@ -10,8 +10,8 @@ export const drop = {
   "drop.folders": { one: "{count} folder", other: "{count} folders" },
   "drop.and": "{a} and {b}",
   "drop.more": { one: "and {count} more", other: "and {count} more" },
-  "drop.addFiles": "Add files…",
-  "drop.addFolder": "Add a folder…",
+  "drop.addFiles": "Files…",
+  "drop.addFolder": "Folder…",
   "drop.remove": "Leave out {name}",
 
   "drop.problems": {

@@ -26,13 +26,14 @@ export function files(transfer: Transfer): string | null {
 
 /** What is told of it in one line, the most telling first. */
 export function figures(transfer: Transfer): string[] {
-  const parts: (string | null)[] = [amount(transfer), files(transfer)];
+  const parts: (string | null)[] = [amount(transfer)];
   if (transfer.state === "running") {
     if (transfer.rate > 0) parts.push(format.rate(transfer.rate));
     if (transfer.remainingSeconds !== null) {
       parts.push(t("transfers.left", { time: format.duration(transfer.remainingSeconds) }));
     }
   }
+  parts.push(files(transfer));
   if (transfer.state === "done" && transfer.destinationDisplay !== null) {
     parts.push(t("transfers.in", { place: transfer.destinationDisplay }));
   }
