@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
+use farhold_engine::PinStatus;
 use farhold_engine::commands::Share;
 use farhold_engine::status::Status;
-use farhold_engine::PinStatus;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -41,11 +41,17 @@ pub(crate) enum Event {
     Host(HostEvent),
     Request(Request),
     Window(WindowEvent),
-    Tray { event: tray::Event, activation: Option<String> },
+    Tray {
+        event: tray::Event,
+        activation: Option<String>,
+    },
     /// Whether a tray shows our item.
     TrayHost(bool),
     /// A notification was clicked.
-    View { view: &'static str, activation: Option<String> },
+    View {
+        view: &'static str,
+        activation: Option<String>,
+    },
     /// The program was started, for the first time or again.
     Started(Start),
     /// The system asks for an end.
@@ -282,7 +288,8 @@ impl<I: Integration> Controller<I> {
 
     fn open_drive(&self, contact: Option<&str>) {
         if let Some(mount) = self.status.as_ref().and_then(|status| status.mount.as_ref()) {
-            self.integration.open_folder(&contact.map_or_else(|| mount.point.clone(), |name| mount.point.join(name)));
+            self.integration
+                .open_folder(&contact.map_or_else(|| mount.point.clone(), |name| mount.point.join(name)));
         }
     }
 
@@ -333,7 +340,8 @@ impl<I: Integration> Controller<I> {
         let after = Moment::new(state, self.transfers.all());
         if let Some(before) = &self.moment {
             let switches = self.remembered.preferences.notifications;
-            let found = notifications::notifications(before, &after, self.transfers.all(), switches, self.texts());
+            let found =
+                notifications::notifications(before, &after, self.transfers.all(), switches, self.texts());
             for notification in found {
                 self.integration.notify(notification);
             }

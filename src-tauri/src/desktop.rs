@@ -30,7 +30,8 @@ async fn on_main<T: Send + 'static>(
     work: impl FnOnce(oneshot::Sender<T>) + Send + 'static,
 ) -> Result<T, Failure> {
     let (sender, result) = oneshot::channel();
-    app.run_on_main_thread(move || work(sender)).map_err(|error| Failure::internal("The window ended", error))?;
+    app.run_on_main_thread(move || work(sender))
+        .map_err(|error| Failure::internal("The window ended", error))?;
     result.await.map_err(|_| Failure::internal("The window ended", "no answer"))
 }
 
@@ -55,7 +56,11 @@ pub(crate) async fn paste_paths(app: &AppHandle) -> Result<Vec<PathBuf>, Failure
 }
 
 /// Lets the user choose; nothing if that was called off.
-pub(crate) async fn choose(app: &AppHandle, choice: Choice, texts: &'static Texts) -> Result<Vec<PathBuf>, Failure> {
+pub(crate) async fn choose(
+    app: &AppHandle,
+    choice: Choice,
+    texts: &'static Texts,
+) -> Result<Vec<PathBuf>, Failure> {
     let handle = app.clone();
     on_main(app, move |done| {
         let parent = handle.get_webview_window(WINDOW).and_then(|window| window.gtk_window().ok());

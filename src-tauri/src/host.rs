@@ -39,21 +39,34 @@ pub(crate) enum Order {
     StartDemo,
     /// Ends it, and shows the user's own engine.
     StopDemo,
-    Connect { contact: String },
-    Disconnect { contact: String },
+    Connect {
+        contact: String,
+    },
+    Disconnect {
+        contact: String,
+    },
     Pause(Vec<TransferId>),
     Resume(Vec<TransferId>),
     /// Ends what runs here; without `force` not while something holds a file of the drive.
-    Quit { force: bool },
+    Quit {
+        force: bool,
+    },
 }
 
 /// What the host tells.
 #[derive(Debug)]
 pub(crate) enum HostEvent {
-    Starting { demo: bool },
-    Running { hosted: bool },
+    Starting {
+        demo: bool,
+    },
+    Running {
+        hosted: bool,
+    },
     Status(Box<Status>),
-    Listed { shares: Vec<Share>, pins: Vec<PinStatus> },
+    Listed {
+        shares: Vec<Share>,
+        pins: Vec<PinStatus>,
+    },
     Transfers(TransferChanges),
     /// No engine runs; it can be started again.
     Failed(Failure),
@@ -68,7 +81,10 @@ pub(crate) enum HostEvent {
 
 /// What runs.
 enum Running {
-    Hosted { engine: Engine, control: ControlServer },
+    Hosted {
+        engine: Engine,
+        control: ControlServer,
+    },
     Demo(Box<Demo>),
     /// In another process, which this one leaves alone.
     Attached,
@@ -268,7 +284,9 @@ impl Host {
                 Some(Order::Restart | Order::StopDemo) => return Next::Start { demo: false },
                 Some(Order::StartDemo) => return Next::Start { demo: true },
                 Some(Order::Quit { .. }) | None => return Next::End,
-                Some(Order::Connect { .. } | Order::Disconnect { .. } | Order::Pause(_) | Order::Resume(_)) => {
+                Some(
+                    Order::Connect { .. } | Order::Disconnect { .. } | Order::Pause(_) | Order::Resume(_),
+                ) => {
                     self.tell(HostEvent::Refused(Failure::not_running())).await;
                 }
             }

@@ -131,7 +131,9 @@ mod tests {
     async fn a_second_start_passes_on_and_a_third_one_is_first_again() {
         let folder = tempfile::tempdir().unwrap();
         let layout = Layout::new(folder.path().join("config"));
-        let Claim::First(first) = claim(&layout, &Start::default()).await.unwrap() else { panic!("not first") };
+        let Claim::First(first) = claim(&layout, &Start::default()).await.unwrap() else {
+            panic!("not first")
+        };
         let start = Start {
             links: vec!["farhold://pair/x".to_owned()],
             paths: vec![SentPath::new("/a b")],
@@ -149,7 +151,9 @@ mod tests {
     async fn nonsense_is_passed_over() {
         let folder = tempfile::tempdir().unwrap();
         let layout = Layout::new(folder.path().join("config"));
-        let Claim::First(first) = claim(&layout, &Start::default()).await.unwrap() else { panic!("not first") };
+        let Claim::First(first) = claim(&layout, &Start::default()).await.unwrap() else {
+            panic!("not first")
+        };
         let socket = layout.control_socket().with_extension("window");
         let nonsense = async {
             let mut stream = UnixStream::connect(&socket).await.unwrap();

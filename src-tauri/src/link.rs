@@ -42,7 +42,9 @@ mod tests {
     #[test]
     fn anything_else_is_unknown() {
         let long = format!("farhold://pair/{}", "a".repeat(CODE + 1));
-        for link in ["farhold://pair/", "farhold://pair/a/b", "farhold://pair/a?b", "farhold://other/a", &long, ""] {
+        for link in
+            ["farhold://pair/", "farhold://pair/a/b", "farhold://pair/a?b", "farhold://other/a", &long, ""]
+        {
             assert_eq!(parse(link).kind, LinkKind::Unknown, "{link}");
         }
         assert_eq!(parse("farhold://a\nb").text, "farhold://ab");

@@ -38,7 +38,10 @@ impl Moment {
             present: names(&|present| present == Some(true)),
             known: names(&|present| present.is_some()),
             disk_low: state.cache.as_ref().is_some_and(|cache| cache.disk_low),
-            transfers: transfers.iter().map(|(id, transfer)| (*id, (transfer.state, transfer.direction))).collect(),
+            transfers: transfers
+                .iter()
+                .map(|(id, transfer)| (*id, (transfer.state, transfer.direction)))
+                .collect(),
         }
     }
 }

@@ -33,7 +33,6 @@ pub(crate) struct Texts {
     pub(crate) with_contact: &'static str,
     pub(crate) disk_low: &'static str,
     pub(crate) disk_low_hint: &'static str,
-    pub(crate) still_running: &'static str,
     pub(crate) pick_files: &'static str,
     pub(crate) pick_folder: &'static str,
     pub(crate) save_diagnostics: &'static str,
@@ -68,7 +67,6 @@ static ENGLISH: Texts = Texts {
     with_contact: "{} ({})",
     disk_low: "The disk is almost full",
     disk_low_hint: "What you open is kept for a short time only. Free some space, or lower the cache's limit.",
-    still_running: "Farhold keeps running here",
     pick_files: "Files to share or send",
     pick_folder: "Choose a folder",
     save_diagnostics: "Save the diagnostics",
@@ -103,7 +101,6 @@ static GERMAN: Texts = Texts {
     with_contact: "{} ({})",
     disk_low: "Der Datenträger ist fast voll",
     disk_low_hint: "Was geöffnet wird, bleibt nur kurz hier. Platz schaffen oder das Limit des Caches senken.",
-    still_running: "Farhold läuft hier weiter",
     pick_files: "Dateien zum Teilen oder Senden",
     pick_folder: "Ordner wählen",
     save_diagnostics: "Diagnose speichern",
@@ -113,7 +110,9 @@ static GERMAN: Texts = Texts {
 pub(crate) fn texts(language: Option<&str>) -> &'static Texts {
     let system = || {
         // The first that is set counts (POSIX, 8.2 Internationalization Variables).
-        ["LC_ALL", "LC_MESSAGES", "LANG"].iter().find_map(|name| env::var(name).ok().filter(|tag| !tag.is_empty()))
+        ["LC_ALL", "LC_MESSAGES", "LANG"]
+            .iter()
+            .find_map(|name| env::var(name).ok().filter(|tag| !tag.is_empty()))
     };
     let tag = language.map(str::to_owned).or_else(system).unwrap_or_default();
     match tag.get(..2) {

@@ -24,11 +24,18 @@ pub(crate) enum Event {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Line {
     /// Does something when it is chosen.
-    Action { label: String, event: Event, enabled: bool },
+    Action {
+        label: String,
+        event: Event,
+        enabled: bool,
+    },
     /// Only says something.
     Note(String),
     /// Holds lines of its own.
-    Submenu { label: String, lines: Vec<Line> },
+    Submenu {
+        label: String,
+        lines: Vec<Line>,
+    },
     Separator,
 }
 

@@ -12,6 +12,7 @@ use tokio_util::task::TaskTracker;
 use super::{WINDOW, view};
 use crate::autostart::Autostart;
 use crate::controller::{Event, WindowEvent};
+use crate::desktop;
 use crate::dto::{Failure, FailureKind, Nothing};
 use crate::host::Order;
 use crate::integration::{Exit, Integration, Message};
@@ -19,7 +20,6 @@ use crate::notifications::Notification;
 use crate::preferences::{Place, Remembered, Store};
 use crate::texts::{Texts, texts};
 use crate::tray::{self, item::Shown};
-use crate::desktop;
 
 /// What the controller works with.
 #[derive(Debug)]

@@ -74,7 +74,11 @@ fn is_ours(url: &Url) -> bool {
     development || (url.scheme() == "tauri" && url.host_str() == Some("localhost"))
 }
 
-fn translate(event: &tauri::WindowEvent, window: &WebviewWindow, place: &Mutex<Option<Place>>) -> Option<WindowEvent> {
+fn translate(
+    event: &tauri::WindowEvent,
+    window: &WebviewWindow,
+    place: &Mutex<Option<Place>>,
+) -> Option<WindowEvent> {
     match event {
         tauri::WindowEvent::CloseRequested { api, .. } => {
             api.prevent_close();
@@ -145,7 +149,13 @@ mod tests {
     fn the_page_goes_nowhere_else() {
         let goes = |url: &str| is_ours(&Url::parse(url).unwrap());
         assert!(goes("tauri://localhost/") && goes("tauri://localhost/index.html"));
-        for other in ["file:///etc/passwd", "https://example.org/", "tauri://other/", "data:text/html,x", "about:blank"] {
+        for other in [
+            "file:///etc/passwd",
+            "https://example.org/",
+            "tauri://other/",
+            "data:text/html,x",
+            "about:blank",
+        ] {
             assert!(!goes(other), "{other}");
         }
     }
@@ -154,7 +164,11 @@ mod tests {
     fn a_window_is_put_only_where_it_can_be_reached() {
         let screen = [0, 0, 1280, 800];
         let at = |x, y| Place { x, y, width: 800, height: 600, maximized: false };
-        assert!(is_within(at(0, 0), screen) && is_within(at(-700, 10), screen) && is_within(at(1200, 700), screen));
+        assert!(
+            is_within(at(0, 0), screen)
+                && is_within(at(-700, 10), screen)
+                && is_within(at(1200, 700), screen)
+        );
         for lost in [at(-790, 10), at(1270, 10), at(10, -20), at(10, 790), at(i32::MAX, 0)] {
             assert!(!is_within(lost, screen), "{lost:?}");
         }

@@ -37,7 +37,8 @@ pub(super) async fn disconnect(shell: State<'_, Shell>, name: String) -> Result<
 /// A picture that a phone's camera reads as `text`.
 #[tauri::command]
 pub(super) fn qr(text: &str) -> Result<String, Failure> {
-    let code = QrCode::new(text).map_err(|error| Failure::internal("The text does not fit into a QR code", error))?;
+    let code = QrCode::new(text)
+        .map_err(|error| Failure::internal("The text does not fit into a QR code", error))?;
     Ok(code.render::<svg::Color<'_>>().min_dimensions(256, 256).build())
 }
 
@@ -61,7 +62,8 @@ pub(super) async fn share(
 ) -> Result<(), Failure> {
     let paths = paths.iter().map(Path::local).collect::<Result<_, _>>()?;
     let name = name.map(Name::new).transpose();
-    let name = name.map_err(|error| Failure::new(FailureKind::Usage, format!("It cannot be called so: {error}.")))?;
+    let name =
+        name.map_err(|error| Failure::new(FailureKind::Usage, format!("It cannot be called so: {error}.")))?;
     let request = ShareRequest { paths, with: Some(contact), name, writable };
     Ok(shell.engine()?.share(request).await.map(drop)?)
 }

@@ -29,7 +29,9 @@ pub(super) async fn preview_diagnostics(shell: State<'_, Shell>) -> Result<Strin
 pub(super) async fn export_diagnostics(shell: State<'_, Shell>) -> Result<Option<Path>, Failure> {
     let document = shell.engine()?.diagnostics().await?;
     let texts = *shell.texts.borrow();
-    let Some(file) = desktop::choose(&shell.app, Choice::Save(FILE), texts).await?.pop() else { return Ok(None) };
+    let Some(file) = desktop::choose(&shell.app, Choice::Save(FILE), texts).await?.pop() else {
+        return Ok(None);
+    };
     tokio::fs::write(&file, document)
         .await
         .map_err(|error| Failure::internal("The diagnostics cannot be saved there", error))?;

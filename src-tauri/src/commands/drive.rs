@@ -78,7 +78,9 @@ pub(super) fn watch_open_files(shell: State<'_, Shell>, channel: Channel<Vec<Ope
     let mut client = shell.client.clone();
     let watching = async move {
         loop {
-            let Ok(engine) = client.wait_for(Option::is_some).await.map(|engine| engine.clone()) else { return };
+            let Ok(engine) = client.wait_for(Option::is_some).await.map(|engine| engine.clone()) else {
+                return;
+            };
             if let Some(engine) = engine
                 && tell_open_files(engine, &channel).await.is_err()
             {

@@ -77,7 +77,10 @@ mod tests {
         let file = folder.path().join("a b");
         std::fs::write(&file, "xyz").unwrap();
         let described = describe(file);
-        assert_eq!((described.name.as_str(), described.kind, described.size), ("a b", PathKindOnDisk::File, Some(3)));
+        assert_eq!(
+            (described.name.as_str(), described.kind, described.size),
+            ("a b", PathKindOnDisk::File, Some(3))
+        );
         assert_eq!(described.problem, None);
         assert_eq!(describe(folder.path().to_owned()).kind, PathKindOnDisk::Folder);
         assert!(describe("/dev/null".into()).problem.unwrap().contains("neither"));

@@ -51,12 +51,16 @@ fn entry(folder: Option<&DrivePath>, listed: &Listed, known: &Known) -> Option<E
             path.below.push(listed.name.clone());
             path
         }
-        None => DrivePath { contact: std::str::from_utf8(listed.name.as_bytes()).ok()?.to_owned(), below: Vec::new() },
+        None => DrivePath {
+            contact: std::str::from_utf8(listed.name.as_bytes()).ok()?.to_owned(),
+            below: Vec::new(),
+        },
     };
     // Everything below what I share is mine.
-    let share = path.below.first().and_then(|top| {
-        known.shares.iter().find(|share| share.with == path.contact && share.name == *top)
-    });
+    let share = path
+        .below
+        .first()
+        .and_then(|top| known.shares.iter().find(|share| share.with == path.contact && share.name == *top));
     let pin = pin_of(&path, &known.pins);
     let kind = match listed.kind {
         ListedKind::Folder => EntryKind::Folder,
@@ -70,7 +74,8 @@ fn entry(folder: Option<&DrivePath>, listed: &Listed, known: &Known) -> Option<E
         name: listed.name.to_string(),
         kind,
         size: listed.size,
-        modified_ms: listed.modified.seconds.saturating_mul(1000) + i64::from(listed.modified.nanos) / 1_000_000,
+        modified_ms: listed.modified.seconds.saturating_mul(1000)
+            + i64::from(listed.modified.nanos) / 1_000_000,
         writable: listed.mode & WRITE != 0,
         home: if share.is_some() { HomeSide::Mine } else { HomeSide::Theirs },
         pinned: pin.is_some(),

@@ -19,7 +19,10 @@ pub(super) async fn settings(shell: State<'_, Shell>) -> Result<Settings, Failur
 }
 
 #[tauri::command]
-pub(super) async fn set_settings(shell: State<'_, Shell>, settings: Settings) -> Result<SettingsReply, Failure> {
+pub(super) async fn set_settings(
+    shell: State<'_, Shell>,
+    settings: Settings,
+) -> Result<SettingsReply, Failure> {
     let wanted = farhold_engine::settings::Settings::from(settings);
     match shell.engine() {
         Ok(mut engine) => Ok(engine.change_settings(wanted).await?.into()),

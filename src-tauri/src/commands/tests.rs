@@ -15,8 +15,12 @@ fn json(text: &str) -> serde_json::Value {
 #[test]
 fn the_page_may_listen_and_call_farholds_commands_and_nothing_else() {
     let capability = json(include_str!("../../capabilities/window.json"));
-    let granted: BTreeSet<String> =
-        capability["permissions"].as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect();
+    let granted: BTreeSet<String> = capability["permissions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one.as_str().unwrap().to_owned())
+        .collect();
     let mut expected: BTreeSet<String> =
         COMMANDS.iter().map(|name| format!("allow-{}", name.replace('_', "-"))).collect();
     expected.extend(["core:event:allow-listen".to_owned(), "core:event:allow-unlisten".to_owned()]);
@@ -31,7 +35,10 @@ fn the_page_loads_nothing_from_elsewhere() {
     let policy = config["app"]["security"]["csp"].as_str().unwrap();
     let parts: BTreeSet<&str> = policy.split("; ").collect();
     assert!(parts.contains("default-src 'self'") && parts.contains("object-src 'none'"), "{policy}");
-    assert!(!policy.contains('*') && !policy.contains("https:") && !policy.contains("unsafe-eval"), "{policy}");
+    assert!(
+        !policy.contains('*') && !policy.contains("https:") && !policy.contains("unsafe-eval"),
+        "{policy}"
+    );
     let script = parts.iter().find(|part| part.starts_with("script-src"));
     assert!(script.is_none_or(|part| !part.contains("unsafe-inline")), "{policy}");
     assert!(config["app"]["security"].get("assetProtocol").is_none());

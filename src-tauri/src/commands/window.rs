@@ -4,8 +4,8 @@ use tauri::State;
 
 use super::Shell;
 use crate::controller::{CloseHow, Request};
-use crate::dto::{self, Failure, Holder, Preferences};
 use crate::desktop;
+use crate::dto::{self, Failure, Holder, Preferences};
 
 #[tauri::command]
 pub(super) async fn state(shell: State<'_, Shell>) -> Result<dto::State, Failure> {
@@ -18,7 +18,10 @@ pub(super) async fn preferences(shell: State<'_, Shell>) -> Result<Preferences, 
 }
 
 #[tauri::command]
-pub(super) async fn set_preferences(shell: State<'_, Shell>, preferences: Preferences) -> Result<(), Failure> {
+pub(super) async fn set_preferences(
+    shell: State<'_, Shell>,
+    preferences: Preferences,
+) -> Result<(), Failure> {
     shell.ask(|reply| Request::SetPreferences(preferences, reply)).await?
 }
 

@@ -2,9 +2,9 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use farhold_engine::status::{
-    CacheStatus, ContactStatus, Direction, IdentityStatus, LatencySummary, MountStateName, MountStatus, NetworkStatus,
-    PairingState, RelayStateName, SecretStore, SeekStatus, SessionStateName, SessionStatus, TransferChanges,
-    TransferId, TransferState, TransferStatus, WireStatus,
+    CacheStatus, ContactStatus, Direction, IdentityStatus, LatencySummary, MountStateName, MountStatus,
+    NetworkStatus, PairingState, RelayStateName, SecretStore, SeekStatus, SessionStateName, SessionStatus,
+    TransferChanges, TransferId, TransferState, TransferStatus, WireStatus,
 };
 
 use super::*;
@@ -251,21 +251,28 @@ fn transfers_are_told_as_changes() {
     let mut rig = Rig::painted();
     rig.run_engine();
     rig.transfers(vec![transfer(1, TransferState::Running), transfer(2, TransferState::Queued)]);
-    rig.host(HostEvent::Transfers(TransferChanges { removed: vec![TransferId(2)], ..TransferChanges::default() }));
+    rig.host(HostEvent::Transfers(TransferChanges {
+        removed: vec![TransferId(2)],
+        ..TransferChanges::default()
+    }));
     rig.pass(EMIT_EVERY);
     let changes: Vec<_> = rig
         .acts()
         .into_iter()
-        .filter_map(|done| if let Done::Emit(Message::Transfers(changes)) = done { Some(changes) } else { None })
+        .filter_map(
+            |done| if let Done::Emit(Message::Transfers(changes)) = done { Some(changes) } else { None },
+        )
         .collect();
     let ids: Vec<u64> = changes.iter().flat_map(|changes| &changes.changed).map(|one| one.id).collect();
     assert_eq!(ids.last(), Some(&1));
     // An engine that is gone has no transfers.
     rig.host(HostEvent::Failed(Failure::not_running()));
     rig.pass(EMIT_EVERY);
-    let gone = rig.acts().into_iter().any(|done| matches!(
-        done, Done::Emit(Message::Transfers(changes)) if changes.removed == [1]
-    ));
+    let gone = rig.acts().into_iter().any(|done| {
+        matches!(
+            done, Done::Emit(Message::Transfers(changes)) if changes.removed == [1]
+        )
+    });
     assert!(gone);
 }
 
@@ -453,7 +460,10 @@ fn preferences_are_checked_and_kept_only_if_they_can_be() {
         answer.try_recv().unwrap()
     };
     let before = get(&mut rig);
-    assert_eq!(set(&mut rig, Preferences { scale: 30, ..before.clone() }).unwrap_err().kind, FailureKind::Usage);
+    assert_eq!(
+        set(&mut rig, Preferences { scale: 30, ..before.clone() }).unwrap_err().kind,
+        FailureKind::Usage
+    );
     let wanted = Preferences { scale: 150, autostart: true, ..before.clone() };
     rig.fake.broken.set(true);
     assert!(set(&mut rig, wanted.clone()).is_err());
@@ -484,7 +494,10 @@ fn the_trays_menu_works() {
     assert_eq!(choose(tray::Event::PauseAll), [Done::Order(Order::Pause(vec![TransferId(1)]))]);
     assert_eq!(choose(tray::Event::ResumeAll), [Done::Order(Order::Resume(vec![TransferId(2)]))]);
     assert_eq!(choose(tray::Event::OpenDrive), [Done::Open("/drive".into())]);
-    assert_eq!(choose(tray::Event::OpenFolder { contact: "anna".to_owned() }), [Done::Open("/drive/anna".into())]);
+    assert_eq!(
+        choose(tray::Event::OpenFolder { contact: "anna".to_owned() }),
+        [Done::Open("/drive/anna".into())]
+    );
     assert_eq!(choose(tray::Event::ShowWindow), [Done::Show(Some("t".to_owned()))]);
     let connect = Order::Connect { contact: "anna".to_owned() };
     assert_eq!(choose(tray::Event::Connect { contact: "anna".to_owned() }), [Done::Order(connect)]);
@@ -502,9 +515,18 @@ fn the_windows_place_is_saved_once_it_rests() {
     assert_eq!(rig.acts(), []);
     rig.pass(Duration::from_secs(1));
     let acts = rig.acts();
-    assert!(matches!(&acts[..], [Done::Remember(one)] if one.place.is_some_and(|place| place.x == 9)), "{acts:?}");
+    assert!(
+        matches!(&acts[..], [Done::Remember(one)] if one.place.is_some_and(|place| place.x == 9)),
+        "{acts:?}"
+    );
     // Also if the program ends before.
-    rig.handle(Event::Window(WindowEvent::Placed(Place { x: 5, y: 0, width: 800, height: 600, maximized: true })));
+    rig.handle(Event::Window(WindowEvent::Placed(Place {
+        x: 5,
+        y: 0,
+        width: 800,
+        height: 600,
+        maximized: true,
+    })));
     rig.handle(Event::End);
     rig.host(HostEvent::Ended);
     assert!(rig.acts().iter().any(|done| matches!(done, Done::Remember(_))));

@@ -54,7 +54,11 @@ impl Path {
     /// As an absolute path of this machine.
     pub(crate) fn local(&self) -> Result<PathBuf, Failure> {
         let path = PathBuf::from(self.decoded()?);
-        if path.is_absolute() { Ok(path) } else { Err(Failure::new(FailureKind::Usage, "This is no whole path.")) }
+        if path.is_absolute() {
+            Ok(path)
+        } else {
+            Err(Failure::new(FailureKind::Usage, "This is no whole path."))
+        }
     }
 
     /// As a path of the drive; `None` is its top.
@@ -64,7 +68,9 @@ impl Path {
             return Ok(None);
         }
         let path = DrivePath::parse(&text);
-        path.map(Some).map_err(|error| Failure::new(FailureKind::Usage, format!("This is no path in the drive: {error}.")))
+        path.map(Some).map_err(|error| {
+            Failure::new(FailureKind::Usage, format!("This is no path in the drive: {error}."))
+        })
     }
 
     /// As a path of the drive that is not its top.

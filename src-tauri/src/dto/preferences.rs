@@ -64,7 +64,8 @@ impl Preferences {
         if !(100..=200).contains(&self.scale) {
             return Some("The scale must be between 100 and 200 percent.");
         }
-        let tag = |tag: &String| tag.len() <= 35 && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        let tag =
+            |tag: &String| tag.len() <= 35 && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
         if !self.language.as_ref().is_none_or(tag) {
             return Some("The language must be a language tag such as en or de-AT.");
         }

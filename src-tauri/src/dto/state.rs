@@ -71,13 +71,13 @@ impl Platform {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, TS)]
 pub(crate) struct Identity {
     pub(crate) code: String,
+    #[ts(type = "\"file\" | \"keychain\"")]
     pub(crate) secrets: Secrets,
 }
 
 /// What protects the secrets at rest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, TS)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[ts(type = "\"file\" | \"keychain\"")]
 pub(crate) enum Secrets {
     File,
 }

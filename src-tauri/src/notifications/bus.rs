@@ -78,7 +78,10 @@ async fn show(service: &Proxy<'_>, notification: &Notification, texts: &Texts) -
     let actions = [CLICK, texts.open];
     // No notification is replaced, and each stays as long as the desktop likes.
     service
-        .call("Notify", &("Farhold", 0_u32, "farhold-app", &notification.title, body, actions.as_slice(), hints, -1))
+        .call(
+            "Notify",
+            &("Farhold", 0_u32, "farhold-app", &notification.title, body, actions.as_slice(), hints, -1),
+        )
         .await
 }
 

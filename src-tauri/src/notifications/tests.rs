@@ -81,10 +81,6 @@ fn a_full_disk_is_told_once() {
 fn many_at_once_are_a_few() {
     let state = testing::state();
     let many = |state| (0..100).map(|id| testing::transfer(id, state)).collect::<Vec<_>>();
-    let told = titles(
-        (&state, many(TransferState::Running)),
-        (&state, many(TransferState::Done)),
-        ALL,
-    );
+    let told = titles((&state, many(TransferState::Running)), (&state, many(TransferState::Done)), ALL);
     assert_eq!(told.len(), MOST);
 }

@@ -101,7 +101,8 @@ fn entry(line: &Line) -> MenuItem<Item> {
             StandardItem { label: plain(label), enabled: *enabled, activate, ..Default::default() }.into()
         }
         Line::Submenu { label, lines } => {
-            SubMenu { label: plain(label), submenu: lines.iter().map(entry).collect(), ..Default::default() }.into()
+            SubMenu { label: plain(label), submenu: lines.iter().map(entry).collect(), ..Default::default() }
+                .into()
         }
     }
 }

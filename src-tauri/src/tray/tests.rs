@@ -42,10 +42,13 @@ fn every_contact_is_told_with_what_can_be_done() {
     );
     let Line::Submenu { lines: anna, .. } = &lines[0] else { panic!("no submenu") };
     let Line::Submenu { lines: ben, .. } = &lines[1] else { panic!("no submenu") };
-    assert_eq!((labels(anna), labels(ben)), (
-        vec!["Disconnect".to_owned(), "Open folder".to_owned()],
-        vec!["Connect".to_owned(), "Open folder".to_owned()]
-    ));
+    assert_eq!(
+        (labels(anna), labels(ben)),
+        (
+            vec!["Disconnect".to_owned(), "Open folder".to_owned()],
+            vec!["Connect".to_owned(), "Open folder".to_owned()]
+        )
+    );
 }
 
 #[test]

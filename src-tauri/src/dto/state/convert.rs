@@ -5,8 +5,9 @@ use farhold_engine::commands;
 use farhold_engine::status;
 
 use super::{
-    Cache, Contact, Drive, DriveState, Governor, Identity, Lane, LaneClass, Latency, Network, Pairing, PathKind, Pin,
-    PinState, RelayState, Secrets, Seek, Session, SessionState, Share, ShareState, ShownPath, Transport, Way, Wire,
+    Cache, Contact, Drive, DriveState, Governor, Identity, Lane, LaneClass, Latency, Network, Pairing,
+    PathKind, Pin, PinState, RelayState, Secrets, Seek, Session, SessionState, Share, ShareState, ShownPath,
+    Transport, Way, Wire,
 };
 use crate::dto::Path;
 
@@ -26,10 +27,10 @@ impl From<&status::ContactStatus> for Contact {
             status::PairingState::Provisional => Pairing::Provisional,
             status::PairingState::Paired => Pairing::Paired,
         };
-        let accept = contact.accept.as_ref().map(|folder| ShownPath {
-            path: Path::new(folder),
-            display: folder.display().to_string(),
-        });
+        let accept = contact
+            .accept
+            .as_ref()
+            .map(|folder| ShownPath { path: Path::new(folder), display: folder.display().to_string() });
         Self {
             name: contact.name.clone(),
             code: contact.code.clone(),

@@ -72,7 +72,8 @@ pub(super) async fn has_dark_panel(bus: &Connection) -> bool {
     // 1 is a preference for dark, 2 for light (org.freedesktop.portal.Settings).
     let asked = async {
         let settings = "org.freedesktop.portal.Settings";
-        let portal = Proxy::new(bus, "org.freedesktop.portal.Desktop", "/org/freedesktop/portal/desktop", settings);
+        let portal =
+            Proxy::new(bus, "org.freedesktop.portal.Desktop", "/org/freedesktop/portal/desktop", settings);
         let value: OwnedValue =
             portal.await?.call("ReadOne", &("org.freedesktop.appearance", "color-scheme")).await?;
         zbus::Result::Ok(u32::try_from(value)?)
