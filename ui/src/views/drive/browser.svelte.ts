@@ -38,7 +38,8 @@ export class Browser {
 
   /** Which reading is the latest; what an older one brings is left. */
   #reading = 0;
-  #busy = false;
+  /** Whether a reading is under way. */
+  busy = false;
 
   /** Goes to a folder and shows its entries as they come. */
   async open(path: Path): Promise<void> {
@@ -61,7 +62,7 @@ export class Browser {
 
   /** Reads a folder again that is small enough to do so without a reason. */
   async rereadIfSmall(): Promise<void> {
-    if (!this.#busy && this.rows.length <= REREAD_AT_MOST) await this.reread();
+    if (!this.busy && this.rows.length <= REREAD_AT_MOST) await this.reread();
   }
 
   sortBy(column: Column): void {
@@ -106,7 +107,7 @@ export class Browser {
       waiting = [];
       if (asTheyCome && reading === this.#reading) this.rows = sorted;
     };
-    this.#busy = true;
+    this.busy = true;
     try {
       const listing = await ipc.list(this.path, (entries) => {
         if (reading !== this.#reading) return;
@@ -126,7 +127,7 @@ export class Browser {
       if (timer !== null) clearTimeout(timer);
       if (reading === this.#reading) {
         this.loading = false;
-        this.#busy = false;
+        this.busy = false;
       }
     }
   }
