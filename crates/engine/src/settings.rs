@@ -266,7 +266,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_understood_is_an_error_and_is_kept() {
-        let whole = serde_json::to_string(&Settings::default()).unwrap();
+        let defaults = File { version: VERSION, settings: &Settings::default() };
+        let whole = serde_json::to_string(&defaults).unwrap();
         let cases = [
             ("", "damaged"),
             (&whole[..whole.len() / 2], "damaged"),
@@ -274,6 +275,7 @@ mod tests {
             (&whole.replacen("\"relay\"", "\"realy\"", 1), "damaged"),
             (&whole.replacen("\"version\":1", "\"version\":2", 1), "schema version 2"),
             (&whole.replacen("\"cache_limit\":10000000000", "\"cache_limit\":5", 1), "cache_limit"),
+            (&whole.replacen("\"limit_send\":null", "\"limit_send\":5", 1), "limit_send"),
         ];
         for (content, says) in cases {
             let (loaded, left) = load(content);
@@ -290,6 +292,8 @@ mod tests {
         for (key, default) in defaults.as_object().unwrap() {
             assert!(page.contains(&format!("| `{key}` | {default} | ")), "{key}");
         }
-        assert!(page.contains(&format!("at least {LEAST_CACHE_BYTES}")));
+        for least in [LEAST_CACHE_BYTES, LEAST_RATE] {
+            assert!(page.contains(&format!("at least {least}")));
+        }
     }
 }

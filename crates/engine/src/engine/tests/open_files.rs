@@ -26,8 +26,12 @@ async fn open_files_show_their_blocks_and_readers() {
     assert_eq!(file.path, drive_path("ben/shared/sub/file"));
     assert_eq!((file.size, file.block_bytes, file.opens), (2_800_000, 256 << 10, 2));
     assert_eq!((file.playheads, file.hit_rate), (vec![2_000_100], Some(0.0)));
-    let cached = |run: &crate::status::BlockRun| run.state == RunState::Cached && run.start == 7;
-    assert!(file.runs.iter().any(cached), "{:?}", file.runs);
+    // Bytes are passed on before their block is whole.
+    wait("the block that was read is here", async || {
+        let [file] = anna.open_files().await.unwrap().try_into().unwrap();
+        file.runs.iter().any(|run| (run.state, run.start) == (RunState::Cached, 7)).then_some(())
+    })
+    .await;
 
     drive.release(first);
     drive.release(second);
