@@ -65,7 +65,7 @@ impl Drive {
         told
     }
 
-    async fn in_use(&self, opens: &Opens) -> Option<FileInUse> {
+    async fn in_use(&self, opens: &[(Usage, Arc<OpenedFile>)]) -> Option<FileInUse> {
         let OpenedFile::Theirs(file) = &*opens.first()?.1 else { return None };
         let below = self.place(file).await?;
         let (content, size) = file.shown();
