@@ -27,7 +27,8 @@ const REMEMBERED = {
     firstRunDone: true,
   },
   place: null,
-  safe_renderer: false,
+  // Else a page that is painted late, on a busy machine, would start the program again.
+  safe_renderer: true,
 };
 
 /**
