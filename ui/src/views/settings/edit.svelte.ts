@@ -72,7 +72,9 @@ export const edit = {
     }
     saving = true;
     try {
-      const reply = await ipc.setSettings(settings);
+      // Only what was typed: something else may have been changed elsewhere since, such as the limit in the cache's view.
+      const changed = Object.fromEntries(edit.changed.map((field) => [field, settings[field]]));
+      const reply = await ipc.setSettings({ ...(await ipc.settings()), ...changed });
       restartNeeded = [...new Set([...restartNeeded, ...reply.restartNeeded])];
       take(reply.settings);
     } finally {

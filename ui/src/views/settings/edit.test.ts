@@ -71,6 +71,14 @@ test("discarding brings back what is stored", () => {
   expect(edit.changed).toEqual([]);
 });
 
+test("saving leaves alone what was changed elsewhere meanwhile", async () => {
+  draft().listenPort = "7000";
+  stored = { ...initial, cacheLimit: 30e9 };
+  await edit.save();
+  expect(stored).toEqual({ ...initial, listenPort: 7000, cacheLimit: 30e9 });
+  expect(draft().cacheLimit).toBe("30 GB");
+});
+
 test("what cannot be read is not sent", async () => {
   draft().listenPort = "x";
   await edit.save();
