@@ -32,10 +32,15 @@ function take(state: ipc.State): void {
 }
 
 export async function connectStores(): Promise<void> {
+  // Every change is told, so what was told while the first answer was under way is at least as new as that.
+  let told = false;
   await Promise.all([
-    ipc.on.state(take),
+    ipc.on.state((state) => {
+      told = true;
+      take(state);
+    }),
     ipc.on.transfers((changes) => (early ? void early.push(changes) : transfers.apply(changes))),
     ipc.on.showView(({ view }) => router.goByName(view)),
   ]);
-  await Promise.all([preferences.load(), ipc.state().then(take)]);
+  await Promise.all([preferences.load(), ipc.state().then((state) => void (told || take(state)))]);
 }

@@ -20,7 +20,7 @@ export const start: Translation<typeof original> = {
   "start.relay.title": "Wähle ein Relay",
   "start.relay.text": "Es macht eure Rechner miteinander bekannt und hilft aus, wo kein direkter Weg geht. Es erfährt keine Namen und kann nichts lesen. Du und deine Kontakte braucht dasselbe.",
   "start.relay.label": "Adresse des Relays",
-  "start.relay.hint": "Als HOST:PORT. Frag, wer es betreibt, oder betreibe selbst eines: farhold-relay.",
+  "start.relay.hint": "HOST oder HOST:PORT. Frag, wer es betreibt, oder betreibe selbst eines: farhold-relay.",
   "start.relay.test": "Testen",
   "start.relay.good": "Es antwortet nach {time}.",
   "start.relay.later": "Später",

@@ -18,7 +18,7 @@ export const start = {
   "start.relay.title": "Choose a relay",
   "start.relay.text": "It introduces your machines to each other, and helps out where no direct way works. It learns no names and can read nothing. You and your contacts need the same one.",
   "start.relay.label": "Address of the relay",
-  "start.relay.hint": "As HOST:PORT. Ask whoever runs it, or run one yourself: farhold-relay.",
+  "start.relay.hint": "HOST or HOST:PORT. Ask whoever runs it, or run one yourself: farhold-relay.",
   "start.relay.test": "Test",
   "start.relay.good": "It answers after {time}.",
   "start.relay.later": "Later",

@@ -71,8 +71,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   settings: ({ settings }) => settings,
   set_settings: (world, args) => {
     const next = args["settings"] as Settings;
-    if (next.relay !== null && !/^[^\s:]+:\d+$/.test(next.relay)) {
-      fail("usage", `${next.relay} is no relay's address. Write it as HOST:PORT, such as relay.example.org:7480.`);
+    if (next.relay !== null && !/^[^\s:]+(:\d+)?$/.test(next.relay)) {
+      fail("usage", `${next.relay} is no relay's address. Write it as HOST or HOST:PORT, such as relay.example.org:7480.`);
     }
     const keys = ["listenPort", "cacheDir", "allowOther"] as const;
     const restartNeeded = keys.filter((key) => next[key] !== world.settings[key]);
@@ -93,7 +93,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   test_relay: async (_, args) => {
     await pause(600);
     const address = text(args, "address");
-    if (!/^[^\s:]+:\d+$/.test(address)) fail("usage", `${address} is no relay's address. Write it as HOST:PORT, such as relay.example.org:7480.`);
+    if (!/^[^\s:]+(:\d+)?$/.test(address)) fail("usage", `${address} is no relay's address. Write it as HOST or HOST:PORT, such as relay.example.org:7480.`);
     if (address.startsWith("no")) fail("timeout", `No answer from ${address} within 5 s. Check the address and the network.`);
     return { roundTripMs: 43.2 };
   },
