@@ -24,6 +24,8 @@ class Flow {
   failure = $state.raw<Failure | null>(null);
   #described = $state.raw<readonly DescribedPath[]>([]);
   #last: Target | null = null;
+  /** Counts openings of the dialog: what was asked for an earlier one is left. */
+  #opening = 0;
 
   readonly what = $derived(summarise(this.#described));
   /** The single item, whose name can be chosen. */
@@ -49,18 +51,19 @@ class Flow {
   /** Opens the dialog for these paths, or adds them to it when it is open. */
   async begin(paths: Path[], preset: Partial<Target> = {}): Promise<void> {
     if (!this.open) this.#reset(preset);
-    if (paths.length === 0) return;
+    const opening = this.#opening;
     this.reading += paths.length;
     try {
       for (let at = 0; at < paths.length; at += AT_ONCE) {
         const described = await ipc.describePaths(paths.slice(at, at + AT_ONCE));
+        if (opening !== this.#opening) return;
         this.#described = [...this.#described, ...described];
+        this.name = this.single?.name ?? "";
       }
-      this.name = this.single?.name ?? "";
     } catch (error) {
-      this.failure = ipc.failure(error);
+      if (opening === this.#opening) this.failure = ipc.failure(error);
     } finally {
-      this.reading -= paths.length;
+      if (opening === this.#opening) this.reading -= paths.length;
     }
   }
 
@@ -71,7 +74,7 @@ class Flow {
 
   close(): void {
     this.open = false;
-    this.#described = [];
+    this.#opening += 1;
   }
 
   async confirm(): Promise<void> {
@@ -80,7 +83,7 @@ class Flow {
     const skip = new Set(this.already.map((one) => one.path));
     const items = this.what.usable.filter((one) => !skip.has(one.path));
     const paths = items.map((one) => one.path);
-    const renamed = this.single !== null && this.name !== this.single.name ? this.name : null;
+    const renamed = how === "share" && this.single !== null && this.name !== this.single.name ? this.name : null;
     this.working = true;
     this.failure = null;
     try {
@@ -119,6 +122,7 @@ class Flow {
     this.writable = false;
     this.failure = null;
     this.#described = [];
+    this.reading = 0;
     this.open = true;
   }
 }

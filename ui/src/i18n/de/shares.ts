@@ -9,8 +9,6 @@ export const shares: Translation<typeof english> = {
   "shares.filter": "Freigaben filtern",
   "shares.list": "Was du teilst",
 
-  "shares.with": "mit {name}",
-  "shares.as": "als „{name}“",
   "shares.writable": "Darf ändern",
   "shares.readOnly": "Nur lesen",
   "shares.state.scanning": {

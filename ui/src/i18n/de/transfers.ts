@@ -37,7 +37,7 @@ export const transfers: Translation<typeof english> = {
   "transfers.way.serve": "{name} holt eine Kopie",
 
   "transfers.state.offered": "Angeboten",
-  "transfers.state.queued": "In der Reihe",
+  "transfers.state.queued": "Eingereiht",
   "transfers.state.running": "Läuft",
   "transfers.state.waiting": "Wartet",
   "transfers.state.paused": "Angehalten",

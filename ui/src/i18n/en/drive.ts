@@ -2,6 +2,7 @@ export const drive = {
   "drive.title": "Drive",
 
   "drive.mounted": "Mounted at {point}",
+  "drive.unmounted": "Not mounted. Mount it to open files with your programs.",
   "drive.mount": "Mount",
   "drive.mounting": "Mounting",
   "drive.unmount": "Unmount",
@@ -21,6 +22,9 @@ export const drive = {
   "drive.crumbs": "Where you are",
   "drive.top": "Drive",
   "drive.filter": "Filter this folder",
+  "drive.reading": { one: "{count} entry so far", other: "{count} entries so far" },
+  "drive.up": "Go up",
+  "drive.refresh": "Read this folder again",
   "drive.entries": "Entries of {name}",
 
   "drive.column.name": "Name",
@@ -93,13 +97,7 @@ export const drive = {
   "drive.offline.connect": "Connect",
   "drive.error.title": "This folder cannot be shown",
   "drive.error.gone": "It is not there any more. It may have been moved, or is no longer shared.",
-  "drive.error.again": "Try again",
-  "drive.error.up": "Go up",
 
-  "drive.unmounted": "Not mounted. Mount it to open files with your programs.",
-  "drive.refresh": "Read this folder again",
-  "drive.reading": { one: "{count} entry so far", other: "{count} entries so far" },
-  "drive.up": "Go up",
   "drive.engine.startingTitle": "Farhold is starting",
   "drive.engine.starting": "This takes a moment.",
   "drive.engine.stoppingTitle": "Farhold is stopping",

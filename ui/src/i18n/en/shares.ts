@@ -6,8 +6,6 @@ export const shares = {
   "shares.filter": "Filter shares",
   "shares.list": "What you share",
 
-  "shares.with": "with {name}",
-  "shares.as": "as “{name}”",
   "shares.writable": "Can edit",
   "shares.readOnly": "Read-only",
   "shares.state.scanning": { one: "Scanning, {count} entry so far", other: "Scanning, {count} entries so far" },

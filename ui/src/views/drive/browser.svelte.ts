@@ -55,9 +55,9 @@ export class Browser {
     await this.#read(true);
   }
 
-  /** Reads the folder again; what is shown stays until the new entries are all there. */
+  /** Reads the folder again. What is shown stays until the new entries are all there, and if they cannot be had. */
   async reread(): Promise<void> {
-    await this.#read(this.failure !== null && this.rows.length === 0);
+    await this.#read(this.rows.length === 0);
   }
 
   /** Reads a folder again that is small enough to do so without a reason. */
@@ -121,7 +121,9 @@ export class Browser {
       this.rows = merge(sorted, waiting, this.order);
     } catch (error) {
       if (reading !== this.#reading) return;
-      this.failure = ipc.failure(error);
+      const failure = ipc.failure(error);
+      if (!asTheyCome && failure.kind !== "notFound") return;
+      this.failure = failure;
       this.rows = [];
     } finally {
       if (timer !== null) clearTimeout(timer);
