@@ -235,7 +235,7 @@ async fn transfers_are_told_in_chunks_and_then_what_changes() {
     let told: Vec<_> = told.take(3).map(Result::unwrap).collect().await;
     assert_eq!(told, changes());
     // Nobody is told more often than ten times a second.
-    client.watch_transfers(Duration::ZERO).await.unwrap();
+    drop(client.watch_transfers(Duration::ZERO).await.unwrap());
     assert_eq!(fixture.fake.asked(), ["changes 1s", "changes 100ms"]);
     fixture.server.stop().await;
 }
