@@ -185,7 +185,7 @@ async fn a_tree_is_pushed_whole_and_only_where_it_is_accepted() {
     assert_eq!(std::fs::read(incoming.join("file")).unwrap(), content());
     anna.accept_pushes("ben", None).await.unwrap();
     let id = pair.ben.push(file, "anna").await.unwrap();
-    until(&pair.ben, id, "it waits for Anna", |status| waits_for_the_user(status)).await;
+    until(&pair.ben, id, "it waits for Anna", waits_for_the_user).await;
     assert_eq!(last(&anna).state, TransferState::Offered);
     pair.world.end(&[&anna, &pair.ben]).await;
 }
@@ -205,7 +205,7 @@ async fn an_offer_waits_for_its_user_over_restarts_and_lands_where_it_is_taken()
     let source = pair.folder("tree");
     make_tree(&source);
     let sent = pair.ben.push(source.clone(), "anna").await.unwrap();
-    until(&pair.ben, sent, "it waits for Anna", |status| waits_for_the_user(status)).await;
+    until(&pair.ben, sent, "it waits for Anna", waits_for_the_user).await;
     let offered = last(&pair.anna);
     assert_eq!((offered.state, offered.direction), (TransferState::Offered, Direction::Receive));
     assert_eq!((offered.files, offered.name.as_str(), offered.destination), (1006, "tree", None));
@@ -216,7 +216,7 @@ async fn an_offer_waits_for_its_user_over_restarts_and_lands_where_it_is_taken()
     pair.ben.stop().await;
     let (anna, ben) = (pair.world.engine("anna").await, pair.world.engine("ben").await);
     assert_eq!(last(&anna).state, TransferState::Offered);
-    until(&ben, sent, "it waits for Anna again", |status| waits_for_the_user(status)).await;
+    until(&ben, sent, "it waits for Anna again", waits_for_the_user).await;
     let nowhere = anna.accept_offer(offered.id, Some(pair.folder("x").join("nowhere"))).await.unwrap_err();
     assert_eq!(nowhere.class(), ErrorClass::NotFound);
     let incoming = pair.folder("incoming");
@@ -227,7 +227,7 @@ async fn an_offer_waits_for_its_user_over_restarts_and_lands_where_it_is_taken()
 
     // The next one is declined, and the one after that goes with its sender's wish.
     let second = ben.push(source.clone(), "anna").await.unwrap();
-    until(&ben, second, "it waits for Anna", |status| waits_for_the_user(status)).await;
+    until(&ben, second, "it waits for Anna", waits_for_the_user).await;
     anna.decline_offer(last(&anna).id).await.unwrap();
     assert_eq!(anna.decline_offer(last(&anna).id).await.unwrap_err().class(), ErrorClass::Conflict);
     let declined = done(&ben, second).await;
@@ -236,7 +236,7 @@ async fn an_offer_waits_for_its_user_over_restarts_and_lands_where_it_is_taken()
         (TransferState::Cancelled, Some("it was declined"))
     );
     let third = ben.push(source, "anna").await.unwrap();
-    until(&ben, third, "it waits for Anna", |status| waits_for_the_user(status)).await;
+    until(&ben, third, "it waits for Anna", waits_for_the_user).await;
     let id = last(&anna).id;
     ben.cancel_transfer(third).await.unwrap();
     until(&anna, id, "it is offered no more", |status| status.state == TransferState::Cancelled).await;
@@ -250,7 +250,7 @@ async fn a_folder_for_a_contact_takes_what_it_has_offered() {
     let source = pair.folder("from").join("file");
     std::fs::write(&source, content()).unwrap();
     let sent = pair.ben.push(source, "anna").await.unwrap();
-    until(&pair.ben, sent, "it waits for Anna", |status| waits_for_the_user(status)).await;
+    until(&pair.ben, sent, "it waits for Anna", waits_for_the_user).await;
     let incoming = pair.folder("incoming");
     pair.anna.accept_pushes("ben", Some(incoming.clone())).await.unwrap();
     assert!(is_whole(&done(&pair.ben, sent).await));
