@@ -25,6 +25,8 @@ pub const PEER: &str = "demo";
 const US: &str = "you";
 /// What the second peer shares.
 const SAMPLE: &str = "Sample";
+/// Where the second peer takes what is pushed to it.
+const RECEIVED: &str = "Received";
 /// Folder of the drive, unless another one is named.
 const DRIVE: &str = "drive";
 /// How long pairing, connecting and the first listing may take on one machine.
@@ -107,7 +109,7 @@ impl Demo {
     pub async fn meet(&self) -> Result<(), EngineError> {
         self.engine.add_contact(PEER, &self.peer.code()).await?;
         self.peer.add_contact(US, &self.engine.code()).await?;
-        self.peer.accept_pushes(US, Some(self.folder.path().join("Received"))).await?;
+        self.peer.accept_pushes(US, Some(self.folder.path().join(RECEIVED))).await?;
         let paths = vec![self.sample.clone()];
         self.peer.share(ShareRequest { paths, with: None, name: None, writable: false }).await?;
         self.engine.connect(PEER, Some(START)).await?;
@@ -165,8 +167,12 @@ impl Stage {
         mount: Option<PathBuf>,
     ) -> Result<(Engine, Engine), DemoError> {
         let made = {
-            let sample = sample.to_owned();
-            tokio::task::spawn_blocking(move || sample::make(&sample)).await
+            let (sample, received) = (sample.to_owned(), folder.path().join(RECEIVED));
+            tokio::task::spawn_blocking(move || {
+                std::fs::create_dir(received)?;
+                sample::make(&sample)
+            })
+            .await
         };
         made.map_err(io::Error::other).flatten().map_err(DemoError::io("cannot write the sample"))?;
         let relay = self.relay.insert(RelayServer::start(RelayConfig::loopback())?).addresses();
