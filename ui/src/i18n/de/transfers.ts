@@ -66,7 +66,7 @@ export const transfers: Translation<typeof english> = {
   "transfers.action.decline": "Ablehnen",
   "transfers.action.pause": "Anhalten",
   "transfers.action.resume": "Fortsetzen",
-  "transfers.action.retry": "Noch einmal versuchen",
+  "transfers.action.retry": "Wiederholen",
   "transfers.action.show": "Im Ordner zeigen",
   "transfers.action.cancel": "Abbrechen…",
   "transfers.action.discard": "Aufgeben…",
