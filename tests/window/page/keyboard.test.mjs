@@ -52,7 +52,7 @@ test("Ctrl and a digit go to each view, wherever the focus is", async () => {
   for (const [index, view] of VIEWS.entries()) {
     await press(`Control+${index + 1}`);
     await page.waitForFunction((name) => location.hash.startsWith(`#${name}`), view);
-    await page.locator('nav [aria-current="page"]').waitFor();
+    await page.locator('nav button[aria-current="page"]').waitFor();
   }
 });
 
@@ -73,14 +73,22 @@ test("a contact is added by codes", async () => {
   await page.getByRole("main").getByText("Greta").first().waitFor();
 });
 
-test("a contact is connected and removed from its menu", async () => {
+test("a contact is disconnected from its menu, and removed after a question", async () => {
   await tab.show("contacts");
-  await reach("listbox", "Contacts");
+  await reach("grid", "Contacts");
   await press("Home", "Shift+F10");
-  await page.getByRole("menu").waitFor();
-  await page.keyboard.type("D");
-  await press("Escape");
+  await page.getByRole("menuitem", { name: "Disconnect" }).waitFor();
+  await press("End", "Escape");
   await page.getByRole("menu").waitFor({ state: "detached" });
+  await press("Shift+F10");
+  for (let presses = 0; presses < 10; presses++) {
+    const chosen = await page.evaluate(() => document.activeElement?.textContent?.trim());
+    if (chosen === "Disconnect") break;
+    await press("ArrowDown");
+  }
+  await press("Enter");
+  await page.getByRole("row", { name: /^Anna.*Connect: Anna/ }).waitFor();
+  assert.deepEqual(await tab.calls("disconnect"), [{ name: "Anna Lindqvist" }]);
 
   await press("Delete");
   const ask = page.getByRole("alertdialog").or(page.getByRole("dialog"));
@@ -88,6 +96,12 @@ test("a contact is connected and removed from its menu", async () => {
   await press("Escape");
   await ask.waitFor({ state: "detached" });
   assert.deepEqual(await tab.calls("remove_contact"), []);
+  await press("Delete");
+  await ask.waitFor();
+  await reach("button", /^Remove/);
+  await press("Enter");
+  await ask.waitFor({ state: "detached" });
+  assert.deepEqual(await tab.calls("remove_contact"), [{ name: "Anna Lindqvist" }]);
 });
 
 test("the drive is walked, filtered and pinned from", async () => {

@@ -25,9 +25,9 @@ test("closing asks, and the window stays", async () => {
   const { page } = window;
   await page.get("heading", "Contacts");
   await window.clickClose();
-  await page.get("dialog");
+  await page.get("alertdialog", "Keep Farhold running?");
   await page.press("Escape");
-  await page.gone("dialog");
+  await page.gone("alertdialog");
   assert.notEqual(await window.shown(), null);
 });
 
@@ -35,7 +35,7 @@ test("quit ends it, and nothing stays mounted", async () => {
   const { page } = window;
   await until("the drive is mounted", () => desktop.mounts().length > 0);
   await window.clickClose();
-  await page.click("button", /^Quit/, await page.get("dialog"));
+  await page.click("button", /^Quit/, await page.get("alertdialog", "Keep Farhold running?"));
   await window.ended();
   assert.deepEqual(desktop.mounts(), []);
 });

@@ -38,17 +38,19 @@ after(async () => {
 
 test("a link fills in the code of a new contact, and codes pair", async () => {
   const { page } = window;
-  const dialog = await page.get("dialog");
-  assert.ok((await page.text(dialog)).length > 0);
-  await until("the code of the link is filled in", async () => (await page.value(/code/i)) === (await ben.code()));
-  await page.fill(/name/i, "ben");
-  await page.click("button", /^(Add|Pair)/, dialog);
-  await page.shows(/\bben\b/);
+  const dialog = await page.get("dialog", "Add a contact");
+  const [mine, theirs] = [await anna.code(), await ben.code()];
+  await until("the code of the link is filled in", async () => (await page.value("Their code")) === theirs);
+  await page.shows(new RegExp(mine));
+  await page.fill("Name", "ben");
+  await page.click("button", "Add", dialog);
+  await page.shows(/Waiting for ben/);
 
-  const code = await anna.code();
-  await until("the own code is shown", async () => (await page.text()).replace(/\s/g, "").includes(code));
-  await ben.ask("contact", "add", "anna", code);
+  await ben.ask("contact", "add", "anna", mine);
   await anna.sessionIs("ben", "connected");
+  await page.shows(/You are paired with ben/);
+  await page.click("button", "Done");
+  await page.gone("dialog");
   await page.shows(/\bben\b[^]*?\b(LAN|Direct|Punched|Relayed)\b/);
 });
 
@@ -132,7 +134,7 @@ test("the drive shows what ben shares, and programs read it; seek and cache view
       assert.deepEqual(piece, content.subarray(at, at + piece.length));
     }
     await until("seeks were counted", async () => (await seeks()) > before);
-    await page.shows(/film\.mkv: [\d.]+ \w+ of [\d.]+ \w+ here/);
+    await page.shows(/film\.mkv: [\d.]+\s\w+ of [\d.]+\s\w+ here/);
 
     await window.go("performance");
     const row = await page.get("row", /Seek, idle/);

@@ -97,10 +97,10 @@ test("quit names what holds a file of the drive, and ends within 10 s when told 
   });
 
   await desktop.tray.choose(/^Quit$/);
-  const dialog = await page.get("dialog");
+  const dialog = await page.get("alertdialog", "The drive is in use");
   await until("the holder is named", async () => /\btail\b[^]*held\.txt/.test(await page.text(dialog)));
   assert.equal((await anna.running()).length, 1);
-  await page.click("button", /anyway/, dialog);
+  await page.click("button", "Quit anyway", dialog);
   await window.ended();
   assert.deepEqual(desktop.mounts(), []);
   await until("the tray is empty", async () => (await desktop.tray.items()).length === 0);

@@ -150,6 +150,9 @@ export class Window {
 
   /** Ends the program in order, whatever it is doing. */
   async close() {
+    for (const id of await this.user.running()) process.kill(id, "SIGTERM");
+    await this.ended(12_000);
+    // The session goes with the program.
     await this.page.close().catch(() => {});
     await this.driver.stop();
   }
