@@ -96,8 +96,13 @@ fn translate(
         tauri::WindowEvent::DragDrop(DragDropEvent::Drop { paths, .. }) => {
             Some(WindowEvent::Dropped(paths.iter().map(Path::new).collect()))
         }
+        tauri::WindowEvent::Destroyed
+        | tauri::WindowEvent::Focused(_)
+        | tauri::WindowEvent::ScaleFactorChanged { .. }
+        | tauri::WindowEvent::DragDrop(_)
+        | tauri::WindowEvent::ThemeChanged(_)
         // Tauri may add others.
-        _ => None,
+        | _ => None,
     }
 }
 

@@ -283,9 +283,8 @@ fn a_failed_engine_is_shown_and_can_be_started_again_from_the_tray() {
     rig.host(HostEvent::Failed(Failure::new(FailureKind::Internal, "It is damaged.")));
     rig.pass(EMIT_EVERY);
     let done = rig.take();
-    let shown = done.iter().rev().find_map(|done| match done {
-        Done::Emit(Message::State(state)) => Some(state.engine.clone()),
-        _ => None,
+    let shown = done.iter().rev().find_map(|done| {
+        if let Done::Emit(Message::State(state)) = done { Some(state.engine.clone()) } else { None }
     });
     assert_eq!(shown.unwrap().failure.unwrap().message, "It is damaged.");
     assert!(done.contains(&Done::Tray(tray::Icon::Trouble)));
