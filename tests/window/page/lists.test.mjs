@@ -40,7 +40,8 @@ test("100,000 entries: few rows are in the page, wherever it is scrolled", async
 
   await page.keyboard.press("/");
   await page.keyboard.type("99");
-  await page.getByText(/ of 100,000 entries/).waitFor();
+  // Rows of other names leave.
+  await page.waitForFunction(() => [...document.querySelectorAll("[data-row]")].every((row) => /99/.test(row.textContent ?? "")));
   assert.ok((await rows(tab)) <= ROWS);
   assert.deepEqual(tab.errors, []);
   await tab.close();
@@ -81,8 +82,8 @@ test("10,000 transfers: few rows are in the page, and a change draws only what i
     };
     if (list) new MutationObserver(count).observe(list, { subtree: true, childList: true });
   });
-  for (let step = 1; step <= 20; step++) await tell(step * 1_000_000);
-  await page.getByRole("row", { name: /fresh\.bin.*20\.0\s+MB of 20\.0\s+MB/s }).waitFor();
+  for (let step = 1; step <= 19; step++) await tell(step * 1_000_000);
+  await page.getByRole("row", { name: /fresh\.bin.*19\.0\s+MB of 20\.0\s+MB/ }).waitFor();
   assert.equal(await page.evaluate(() => /** @type {any} */ (window).rowsMade), 0);
   assert.ok((await rows(tab)) <= ROWS);
 

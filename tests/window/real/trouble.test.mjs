@@ -1,7 +1,7 @@
 // Trouble with the engine is shown, and a restart mends it.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, afterEach, before, test } from "node:test";
 
 import { Desktop } from "../support/desktop.mjs";
 import { startEngine } from "../support/farhold.mjs";
@@ -16,10 +16,11 @@ let window;
 before(async () => {
   desktop = await Desktop.open();
 });
-after(async () => {
+afterEach(async () => {
   await window?.close();
-  await desktop?.close();
+  window = null;
 });
+after(() => desktop?.close());
 
 test("damaged settings are named; once they are mended, the engine starts again", async () => {
   const user = await User.create(desktop, null);
@@ -33,8 +34,6 @@ test("damaged settings are named; once they are mended, the engine starts again"
   await until("the engine runs", async () => (await user.command("status")).code === 0);
   await desktop.tray.shows(/^No contacts yet$/);
   await until("the trouble is gone", async () => !/damaged/.test((await window?.page.text()) ?? ""));
-  await window.close();
-  window = null;
 });
 
 test("an engine that is killed while the window shows it is missed, and started again", async () => {
@@ -50,6 +49,4 @@ test("an engine that is killed while the window shows it is missed, and started 
   await desktop.tray.choose(/^Restart the engine$/);
   await window.page.shows(/in this window/);
   assert.equal((await user.command("status")).code, 0);
-  await window.close();
-  window = null;
 });

@@ -46,6 +46,7 @@ export class Desktop {
     const folder = await mkdtemp(join(tmpdir(), "farhold-window-"));
     const runtime = join(folder, "run");
     await mkdir(runtime, { mode: 0o700 });
+    await mkdir(join(folder, "tmp"));
     const desktop = new Desktop(folder, environment(folder, runtime));
     try {
       await desktop.#start(tray);
@@ -149,7 +150,7 @@ export class Desktop {
 function environment(folder, runtime) {
   return {
     PATH: process.env.PATH,
-    TMPDIR: process.env.TMPDIR,
+    TMPDIR: join(folder, "tmp"),
     RUST_BACKTRACE: process.env.RUST_BACKTRACE,
     [MARK]: folder,
     LANG: "C.UTF-8",
