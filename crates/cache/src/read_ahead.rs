@@ -8,7 +8,8 @@
 //!
 //! A read elsewhere is a *jump*: everything ahead of the former run is stale. Who read whole stretches between the
 //! last jumps probably does so again, so the jump fetches a stretch like the former one at once, and the window waits
-//! at its end until the reader gets there.
+//! at its end until the reader gets there. A reader that begins elsewhere than at the beginning, as a player goes on
+//! where it was, probably reads a stretch too.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -36,6 +37,9 @@ const BEHIND_BYTES: u64 = 1 << 20;
 const EVIDENCE_BYTES: u64 = 512 << 10;
 /// The most that a jump fetches beyond its need.
 const JUMP_BYTES: u64 = 2 << 20;
+/// What the kernel reads beyond a stretch, in the same request as its end: its own read-ahead. Without these bytes the
+/// end would wait for them.
+const KERNEL_BYTES: u64 = 128 << 10;
 /// How far ahead blocks are loaded from the disk.
 const LOAD_BYTES: u64 = 2 << 20;
 /// After a fetch ahead failed, none is tried for so long.
@@ -113,10 +117,13 @@ impl ReadAhead {
                 }
             }
             None => {
+                if self.run.is_none() && bytes.start > GAP_BYTES {
+                    self.former = JUMP_BYTES;
+                }
                 stale = Some(self.jump(bytes.clone()));
                 if self.former >= EVIDENCE_BYTES {
-                    let end = bytes.start.saturating_add(self.former.min(JUMP_BYTES)).min(self.size);
-                    demand_end = end.max(bytes.end);
+                    let stretch = self.former.min(JUMP_BYTES) + KERNEL_BYTES;
+                    demand_end = bytes.start.saturating_add(stretch).min(self.size).max(bytes.end);
                 }
             }
         }
@@ -191,7 +198,7 @@ impl ReadAhead {
             return 0..0;
         }
         let mut end = (run.position + self.window).next_multiple_of(REQUEST_BYTES);
-        let expected = run.start + self.former;
+        let expected = run.start + self.former + KERNEL_BYTES;
         if run.position <= expected {
             end = end.min(expected.next_multiple_of(BLOCK_BYTES));
         }

@@ -16,6 +16,8 @@ use tokio::time::Instant;
 
 pub(crate) use self::gate::{Admission, Gate};
 use self::queue::{Class, Queue};
+#[cfg(test)]
+pub(crate) use self::window::START_BYTES;
 use self::window::Window;
 
 /// Reads that wait for room: more than all windows of read-ahead hold.

@@ -89,9 +89,10 @@ fn who_read_stretches_gets_them_whole_after_a_jump_and_no_more() {
         let jump = jump * MIB + 5;
         let decisions = run(&mut ahead, jump, jump + 2 * MIB, 128 * KIB, 50 * MIB, &mut now);
         assert!(decisions[0].stale.is_some());
-        assert_eq!(decisions[0].demand_end, jump + 2 * MIB);
+        assert_eq!(decisions[0].demand_end, jump + 2 * MIB + KERNEL_BYTES);
         let beyond = reach(&decisions);
-        assert!(beyond <= (jump + 2 * MIB).next_multiple_of(BLOCK_BYTES), "waits at the end of the stretch");
+        let end = (jump + 2 * MIB + KERNEL_BYTES).next_multiple_of(BLOCK_BYTES);
+        assert!(beyond <= end, "waits at the end of the stretch");
     }
     // Whoever goes on beyond the stretch gets a window.
     let from = 899 * MIB + 5 + 2 * MIB;
@@ -100,6 +101,30 @@ fn who_read_stretches_gets_them_whole_after_a_jump_and_no_more() {
     run(&mut ahead, 0, 4 * KIB, 4 * KIB, MIB, &mut now);
     let decision = ahead.read(100 * MIB..100 * MIB + 4 * KIB, now);
     assert_eq!(decision.demand_end, 100 * MIB + 4 * KIB);
+}
+
+#[test]
+fn who_begins_in_the_middle_gets_a_stretch_and_who_begins_at_the_beginning_does_not() {
+    let now = Instant::now();
+    let mut ahead = ReadAhead::new(SIZE);
+    assert_eq!(ahead.read(100 * MIB..100 * MIB + 128 * KIB, now).demand_end, 102 * MIB + KERNEL_BYTES);
+    // It read little there, so it gets little elsewhere.
+    assert_eq!(ahead.read(300 * MIB..300 * MIB + 4 * KIB, now).demand_end, 300 * MIB + 4 * KIB);
+    for first in [0, 128 * KIB] {
+        let mut ahead = ReadAhead::new(SIZE);
+        assert_eq!(ahead.read(first..first + 128 * KIB, now).demand_end, first + 128 * KIB);
+    }
+    let mut ahead = ReadAhead::new(SIZE);
+    assert_eq!(ahead.read(SIZE - 64 * KIB..SIZE, now).demand_end, SIZE, "an index at the end");
+}
+
+#[test]
+fn what_the_kernel_reads_beyond_a_stretch_opens_no_window() {
+    let mut ahead = ReadAhead::new(SIZE);
+    let mut now = Instant::now();
+    run(&mut ahead, 5 * MIB, 7 * MIB, 128 * KIB, 50 * MIB, &mut now);
+    let decisions = run(&mut ahead, 300 * MIB, 302 * MIB + 128 * KIB, 128 * KIB, 50 * MIB, &mut now);
+    assert!(reach(&decisions) <= 302 * MIB + BLOCK_BYTES, "no more than the block that came with the jump");
 }
 
 #[test]
@@ -196,7 +221,7 @@ proptest! {
             last = end;
             let Decision { stale, demand_end, load, fetch } = ahead.read(start..end, now);
             prop_assert!(demand_end >= end && demand_end <= size);
-            prop_assert!(demand_end <= end.max(start + JUMP_BYTES));
+            prop_assert!(demand_end <= end.max(start + JUMP_BYTES + KERNEL_BYTES));
             prop_assert!(load.end <= size && load.end <= end + WINDOW_MOST + LOAD_BYTES);
             prop_assert!(fetch.end <= size);
             prop_assert!(fetch.end - fetch.start <= WINDOW_MOST + REQUEST_BYTES);

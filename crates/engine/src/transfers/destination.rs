@@ -8,6 +8,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use farhold_wire::{Entry, EntryId, GroupHash, Name, Timestamp};
 use rustix::fs::{
@@ -23,6 +24,8 @@ use crate::error::ErrorClass;
 
 /// Zeros of this length at a place that is a multiple of it stay a hole.
 const HOLE: usize = 64 << 10;
+/// The disk takes so much at a time while more arrives: at the end little is left to wait for.
+const SYNC_BYTES: u64 = 64 << 20;
 /// How much of a name is in the name of its part file, so that that is no longer than names may be.
 const PART_NAME: usize = 180;
 /// Some file systems keep times no finer than this.
@@ -109,6 +112,8 @@ pub(crate) struct Part {
     file: File,
     journal: File,
     journal_path: PathBuf,
+    /// Bytes written since the disk was made to take them.
+    unsynced: AtomicU64,
 }
 
 impl Destination {
@@ -216,7 +221,15 @@ impl Destination {
             journal.set_len(0)?;
         }
         file.set_len(groups.size())?;
-        let part = Part { folder, name: name.clone(), part, file, journal, journal_path };
+        let part = Part {
+            folder,
+            name: name.clone(),
+            part,
+            file,
+            journal,
+            journal_path,
+            unsynced: AtomicU64::new(0),
+        };
         Ok((part, groups))
     }
 
@@ -317,6 +330,11 @@ impl Part {
         record.extend_from_slice(&hash);
         // Appended as a whole; what is noted is looked at again before it is believed.
         (&self.journal).write_all(&record)?;
+        let length = bytes.len() as u64;
+        if self.unsynced.fetch_add(length, Ordering::Relaxed) + length >= SYNC_BYTES {
+            self.unsynced.store(0, Ordering::Relaxed);
+            self.file.sync_data()?;
+        }
         Ok(hash)
     }
 

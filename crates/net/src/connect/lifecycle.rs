@@ -334,6 +334,12 @@ impl Lifecycle {
         };
         if up && before != Relay::Reached {
             self.try_anew(at);
+            // The user has just set this relay, or waits for it since the start.
+            if matches!(before, Relay::NotSet | Relay::NotReached)
+                && let Some(attempt) = &mut self.attempt
+            {
+                attempt.shown = true;
+            }
         }
     }
 

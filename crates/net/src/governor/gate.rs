@@ -209,17 +209,21 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
+    use crate::governor::START_BYTES;
 
     fn request(megabytes: u32) -> ReadRequest {
         let version = Version { epoch: 1, counter: 1 };
         ReadRequest { entry: EntryId([1; 16]), version, offset: 0, length: megabytes << 20 }
     }
 
-    /// A gate whose window of 4 MiB is full.
+    /// The first window, in MiB.
+    const START_MIB: u32 = (START_BYTES >> 20) as u32;
+
+    /// A gate whose window is full.
     async fn full() -> (Arc<Gate>, Admission) {
         let gate = Gate::new(None, Arc::default());
         let never = CancellationToken::new();
-        let admission = gate.admit(&request(4), Priority::Bulk, &never).await.unwrap();
+        let admission = gate.admit(&request(START_MIB), Priority::Bulk, &never).await.unwrap();
         assert_eq!(admission.class(), LaneClass::Bulk);
         (gate, admission)
     }
@@ -232,7 +236,7 @@ mod tests {
             let request = request(1);
             let mut second = Box::pin(gate.admit(&request, Priority::ReadAhead, &never));
             assert!(second.as_mut().now_or_never().is_none());
-            first.began(4 << 20);
+            first.began(START_MIB << 20);
             if arrives {
                 first.arrived(1);
             } else {
@@ -258,7 +262,7 @@ mod tests {
         let (gate, _first) = full().await;
         let raised = CancellationToken::new();
         let demand = gate.admit(&request(2), Priority::Demand, &raised).await.unwrap();
-        assert_eq!((demand.class(), gate.view().outstanding), (LaneClass::Urgent, 6 << 20));
+        assert_eq!((demand.class(), gate.view().outstanding), (LaneClass::Urgent, START_BYTES + (2 << 20)));
         let request = request(1);
         let mut waiting = Box::pin(gate.admit(&request, Priority::ReadAhead, &raised));
         assert!(waiting.as_mut().now_or_never().is_none());

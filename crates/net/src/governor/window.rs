@@ -5,7 +5,7 @@
 //!
 //! * The model of BBR (draft-ietf-ccwg-bbr): the rate at which bytes arrive times the least round trip is on its way
 //!   in any case, so the window is never less than a little over that.
-//! * Trials, in the manner of PCC (Dong and others, NSDI 2015): the window is made an eighth larger or smaller for
+//! * Trials, in the manner of PCC (Dong and others, NSDI 2015): the window is made a tenth larger or smaller for
 //!   three rounds, and stays so if the rate says so. They see what the model does not: more bandwidth than before, lanes
 //!   that wait for lost packets, somebody else's traffic, and a least round trip that was measured in a queue.
 //!
@@ -19,13 +19,13 @@ use tokio::time::Instant;
 use super::rtt::LeastRtt;
 
 /// The first window. Slow links queue it at the sender, where urgent bytes pass it.
-const START_BYTES: u64 = 4 << 20;
+pub(crate) const START_BYTES: u64 = 8 << 20;
 const LEAST_BYTES: u64 = 256 << 10;
 /// What 1 Gbit/s holds at 500 ms; stream windows of QUIC are as large.
 const MOST_BYTES: u64 = 64 << 20;
 /// Beyond rate times round trip, for what is neither: requests, disks, tasks that wait for their turn.
 const MARGIN_BYTES: f64 = 65_536.0;
-const MARGIN: f64 = 1.05;
+const MARGIN: f64 = 1.02;
 /// Round trips below this count as this: on short ways tasks and disks take longer than the wire.
 const RTT_LEAST: Duration = Duration::from_millis(10);
 /// A round is no shorter, so that one that is measured holds more than a few parts.
@@ -39,7 +39,7 @@ const START_FLAT: u32 = 3;
 const START_GAIN: f64 = 2.0;
 
 /// First step of a trial, as a part of the window; it doubles as long as trials in a row are right.
-const STEP: f64 = 0.125;
+const STEP: f64 = 0.1;
 const STEP_UP_MOST: f64 = 0.5;
 const STEP_DOWN_MOST: f64 = 0.5;
 /// A larger window is right if the rate grows by so much of the window's growth, a smaller one if it does not shrink by
@@ -58,9 +58,9 @@ const TRIAL_ROUNDS: u32 = 2;
 const NOISE: f64 = 0.04;
 /// Rounds between trials; doubles up to [`WAIT_MOST`] while trials only confirm the window.
 const WAIT_LEAST: u32 = 4;
-const WAIT_MOST: u32 = 16;
+const WAIT_MOST: u32 = 32;
 /// Long rounds make trials no rarer than this.
-const WAIT_TIME: Duration = Duration::from_secs(4);
+const WAIT_TIME: Duration = Duration::from_secs(8);
 /// Rounds that the mean rate tells of, about.
 const MEMORY_ROUNDS: u32 = 8;
 /// Two rounds that are so far off the mean tell of another link than before.

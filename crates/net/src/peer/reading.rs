@@ -218,7 +218,10 @@ mod tests {
     use crate::bulk::BulkPool;
     use crate::calls::answer::tests::request;
     use crate::contact::Way;
-    use crate::governor::Gate;
+    use crate::governor::{Gate, START_BYTES};
+
+    /// Fills the first window.
+    const START: u32 = START_BYTES as u32;
 
     /// A peer with a session that has no lanes.
     fn peer() -> (Peer, watch::Sender<Way>, Arc<Calls>) {
@@ -256,7 +259,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn transfers_wait_for_room_as_long_as_it_takes() {
         let (peer, _way, calls) = peer();
-        let full = calls.governor.admit(&request(4 << 20), Priority::Bulk, &CancellationToken::new()).await;
+        let full = calls.governor.admit(&request(START), Priority::Bulk, &CancellationToken::new()).await;
         let begin = Instant::now();
         let transfer = read(&peer, Priority::Bulk);
         let ahead = async {
@@ -275,15 +278,18 @@ mod tests {
         let (peer, way, calls) = peer();
         calls.governor.measured(Duration::from_millis(200));
         let raised = CancellationToken::new();
-        let reading = peer.read(request(4 << 20), Priority::ReadAhead, raised.clone());
+        let reading = peer.read(request(START), Priority::ReadAhead, raised.clone());
         let waiting = read(&peer, Priority::ReadAhead);
         let observed = async {
             sleep(Duration::from_secs(1)).await;
-            assert_eq!((calls.governor.view().outstanding, calls.governor.view().queued), (4 << 20, 1));
+            assert_eq!((calls.governor.view().outstanding, calls.governor.view().queued), (START.into(), 1));
             raised.cancel();
             sleep(Duration::from_millis(1)).await;
             // Demand fills no window: one read may always go beside it.
-            assert_eq!((calls.governor.view().outstanding, calls.governor.view().queued), (5 << 20, 0));
+            assert_eq!(
+                (calls.governor.view().outstanding, calls.governor.view().queued),
+                (u64::from(START) + (1 << 20), 0)
+            );
             way.send_replace(Way::Offline);
             calls.ended.cancel();
         };
@@ -300,7 +306,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_waits_goes_over_to_the_next_session() {
         let (peer, way, calls) = peer();
-        let full = calls.governor.admit(&request(4 << 20), Priority::Bulk, &CancellationToken::new()).await;
+        let full = calls.governor.admit(&request(START), Priority::Bulk, &CancellationToken::new()).await;
         let (_, _next_way, next) = self::peer();
         let moved = async {
             sleep(Duration::from_secs(1)).await;

@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 use quinn::congestion::{Controller, ControllerFactory};
 use quinn_proto::RttEstimator;
 
-/// Before anything is known: a first read of 128 KiB and its neighbour arrive within one round trip. Sent over a round
-/// trip, not at once.
-const INITIAL: u64 = 256 << 10;
+/// Before anything is known. It is sent over a round trip, not at once, so a first read of 128 KiB takes a fifth of one
+/// more than the round trip.
+const INITIAL: u64 = 512 << 10;
 /// Never less than this.
 const LEAST: u64 = 32 << 10;
 /// While the rate is still being found: what 330 ms of 800 Mbit/s hold...
@@ -59,13 +59,13 @@ struct Round {
     first: u64,
     delivered: u64,
     lost: u64,
-    /// At no time more was to be sent than was.
+    /// At some time all that was to be sent was: its rate tells what was asked for, not what is possible.
     idle: bool,
 }
 
 impl Round {
     fn new(began: Instant, first: u64) -> Self {
-        Self { began, first, delivered: 0, lost: 0, idle: true }
+        Self { began, first, delivered: 0, lost: 0, idle: false }
     }
 }
 
@@ -129,7 +129,7 @@ impl Window {
     fn delivered(&mut self, bytes: u64, idle: bool, rtt: Duration, now: Instant) {
         self.in_flight = self.in_flight.saturating_sub(bytes);
         self.round.delivered += bytes;
-        self.round.idle &= idle;
+        self.round.idle |= idle;
         self.rtt.add(rtt, now);
         if self.searching {
             self.bytes = (self.bytes + SEARCH_GROWTH * bytes).min(SEARCH_MOST);
@@ -146,6 +146,8 @@ impl Window {
         let rate = round.delivered as f64 / took.as_secs_f64();
         let heavy = round.lost as f64 > HEAVY_LOSS * (round.delivered + round.lost) as f64;
         let before = self.highest_rate();
+        // A round in which less went out than might have tells nothing of what is possible, however it came about.
+        let full = !round.idle && round.delivered >= self.bytes / 4;
         if heavy {
             self.searching = false;
             self.rates.clear();
@@ -154,11 +156,11 @@ impl Window {
         } else {
             self.gain = (self.gain * GAIN_BACK).min(GAIN);
             // Who sent less than could be delivered has learnt nothing but that it is possible.
-            if !round.idle || rate > before {
+            if full || rate > before {
                 self.rates.push_back(rate);
                 self.rates.drain(..self.rates.len().saturating_sub(RATES));
             }
-            if !round.idle {
+            if full {
                 self.flat_rounds = if rate > before * GROWTH { 0 } else { self.flat_rounds + 1 };
                 self.searching &= self.flat_rounds < FLAT_ROUNDS;
             }

@@ -145,7 +145,7 @@ async fn more_lanes_than_there_may_be_are_refused() {
         assert!(matches!(answer, Message::LaneAnswer { .. }), "{answer:?}");
         taken += 1;
     }
-    assert_eq!(taken, 16);
+    assert_eq!(taken, 24);
     other.nothing_left().await;
 }
 

@@ -54,11 +54,16 @@ impl Fetch {
 
     async fn whole(&self, part: &Arc<Part>, groups: &mut Groups, mut entry: Entry) -> Result<(), Trouble> {
         for _ in 0..ATTEMPTS {
-            if let Some(newer) = self.fill(part, groups, &entry).await? {
+            // The home hashes while it sends: nothing is waited for at the end.
+            let asked = entry.clone();
+            let (filled, hashes) =
+                tokio::join!(self.fill(part, groups, &asked), self.digest(std::slice::from_ref(&asked)),);
+            if let Some(newer) = filled? {
                 self.adapt(part, groups, &newer).await?;
                 entry = newer;
+                continue;
             }
-            let hashes = match self.digest(std::slice::from_ref(&entry)).await?.pop() {
+            let hashes = match hashes?.pop() {
                 Some(Ok(hashes)) => hashes,
                 Some(Err(ReadFailure::Changed)) => {
                     let newer = self.look(&entry).await?;

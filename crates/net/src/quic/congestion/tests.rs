@@ -53,7 +53,7 @@ impl Link {
             while flying(self) < self.window.window().min(outstanding) {
                 self.send();
             }
-            self.window.round.idle &= flying(self) < self.window.window();
+            self.window.round.idle |= flying(self) < self.window.window();
         }
     }
 

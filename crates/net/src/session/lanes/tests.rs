@@ -151,6 +151,7 @@ fn a_path_gets_the_lanes_that_it_needs() {
     }
     let quic = Base::Quic { tcp_beside: true };
     assert_eq!(beside(quic, Side::Zero, &[10]), (0, 0));
+    assert_eq!(beside(quic, Side::Zero, &[50, 200]), (10, 0));
     assert_eq!(beside(quic, Side::Zero, &[9, 1]), (2, 2));
     assert_eq!(beside(quic, Side::One, &[1]), (0, 0));
     assert_eq!(beside(Base::Quic { tcp_beside: false }, Side::Zero, &[1]), (0, 0));
