@@ -49,6 +49,16 @@ for (const scale of [100, 200]) {
       const width = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(width <= LEAST.width, `${view} is ${width} px wide`);
       assert.deepEqual(await tab.violations(), [], view);
+      // However much is above a list, it can be scrolled to.
+      const row = page.locator("main [data-row]").first();
+      if ((await row.count()) > 0) {
+        await row.scrollIntoViewIfNeeded();
+        const seen = await row.evaluate((element) => {
+          const { left, top, width, height } = element.getBoundingClientRect();
+          return element.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+        });
+        assert.ok(seen, `the first row of ${view}`);
+      }
     }
     assert.deepEqual(tab.errors, []);
     await tab.close();

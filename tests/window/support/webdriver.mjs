@@ -127,8 +127,12 @@ export class Page {
    * @param {string} role
    * @param {string | RegExp} [name]
    */
-  gone(role, name) {
-    return until(`no ${role} "${name ?? ""}"`, async () => (await this.all(role, name)).length === 0);
+  async gone(role, name) {
+    try {
+      await until(`no ${role} "${name ?? ""}"`, async () => (await this.all(role, name)).length === 0);
+    } catch (error) {
+      throw new Error(`${error instanceof Error ? error.message : error}\nthe page shows:\n${await this.text()}`);
+    }
   }
 
   /**
@@ -141,9 +145,24 @@ export class Page {
     await until(`the ${role} "${name}" can be clicked`, async () => {
       const [element] = await this.all(role, name, within);
       if (element === undefined || (await this.run(disabled, element))) return false;
+      // What still moves would be missed.
+      if (!(await this.#rests(element))) return false;
       await this.clickOn(element);
       return true;
     });
+  }
+
+  /**
+   * Whether an element stays where it is for two frames.
+   * @param {object} element
+   * @returns {Promise<boolean>}
+   */
+  #rests(element) {
+    const script = `const [element, done] = arguments;
+      const place = () => JSON.stringify(element.getBoundingClientRect());
+      const before = place();
+      requestAnimationFrame(() => requestAnimationFrame(() => done(place() === before)));`;
+    return this.#ask("POST", `${this.session}/execute/async`, { script, args: [element] });
   }
 
   /**
