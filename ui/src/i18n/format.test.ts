@@ -48,3 +48,8 @@ test("durations have at most two units", () => {
   expect(told(86_399)).toBe("1 d");
   expect(told(3 * 86_400 + 4 * 3_600)).toBe("3 d 4 h");
 });
+
+test("a moment that is no date is nothing, whatever a contact's disk says", () => {
+  expect(format.dateTime(Date.UTC(2026, 10, 30, 12))).toContain("2026");
+  for (const moment of [9.3e18, -9.3e18, 8.64e15 + 1, Number.NaN]) expect(format.dateTime(moment)).toBe("");
+});

@@ -76,8 +76,12 @@ export function duration(seconds: number): string {
 }
 
 const dates = new Map<string, Intl.DateTimeFormat>();
-/** Day and time of a moment in milliseconds since 1970, in the machine's time zone. */
+/** Farthest from 1970 that a date can be, in milliseconds. */
+const FARTHEST = 8.64e15;
+
+/** Day and time of a moment in milliseconds since 1970, in the machine's time zone; nothing for what is no date. */
 export function dateTime(moment: number): string {
+  if (!(Math.abs(moment) <= FARTHEST)) return "";
   let format = dates.get(language.current);
   if (!format) {
     format = new Intl.DateTimeFormat(language.current, { dateStyle: "medium", timeStyle: "short" });

@@ -15,7 +15,7 @@ export function pickLanguage(chosen: string | null, system: readonly string[]): 
   const wanted = chosen === null ? system : [chosen];
   for (const tag of wanted) {
     const base = tag.split("-")[0]?.toLowerCase() ?? "";
-    if (base in LANGUAGES) return base;
+    if (Object.hasOwn(LANGUAGES, base)) return base;
   }
   return "en";
 }

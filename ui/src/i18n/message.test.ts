@@ -11,6 +11,11 @@ test("a value that looks like a placeholder stays text", () => {
   expect(fill("{a} and {b}", { a: "{b}", b: "x" }, "en")).toBe("{b} and x");
 });
 
+test("a name that is written from right to left does not turn the sentence around", () => {
+  expect(fill("{name} is shared", { name: "תמונות 1" }, "en")).toBe("\u2068תמונות 1\u2069 is shared");
+  expect(fill("{name} is shared", { name: "Zoë" }, "en")).toBe("Zoë is shared");
+});
+
 test("the count chooses the form that the language wants", () => {
   const files = { one: "{count} file", few: "{count} few", other: "{count} files" };
   expect(fill(files, { count: 1 }, "en")).toBe("1 file");

@@ -22,9 +22,15 @@ export function fill(message: Message, values: Readonly<Record<string, Value>>, 
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => {
     const value = values[name];
     if (value === undefined) return whole;
-    return typeof value === "number" ? number(language).format(value) : value;
+    return typeof value === "number" ? number(language).format(value) : isolated(value);
   });
 }
+
+/** The scripts that are written from right to left. */
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
+/** A name that is written the other way keeps to itself: what stands beside it in the sentence stays in its order. */
+const isolated = (value: string): string => (RIGHT_TO_LEFT.test(value) ? `\u2068${value}\u2069` : value);
 
 function choose(message: Plural, count: Value | undefined, language: string): string {
   const form = rules(language).select(typeof count === "number" ? count : 0);

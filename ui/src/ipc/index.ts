@@ -1,7 +1,8 @@
 // The page's only door to the shell: a typed function for every command, `on` for every event.
-// Every function rejects with a `Failure`.
+// Every function rejects with a `Failure`. Names that others chose are made fit to be shown here (shown.ts).
 import { backend, type Arguments, type Unlisten } from "./backend";
 import { failure } from "./failure";
+import * as shown from "./shown";
 import type {
   Check,
   DescribedPath,
@@ -32,8 +33,8 @@ async function call<T>(command: string, args: Arguments = {}): Promise<T> {
 }
 
 // What is
-export const state = () => call<State>("state");
-export const transfers = () => call<Transfer[]>("transfers");
+export const state = async () => shown.state(await call<State>("state"));
+export const transfers = async () => (await call<Transfer[]>("transfers")).map(shown.transfer);
 
 // Preferences of the window, settings of the engine
 export const preferences = () => call<Preferences>("preferences");
@@ -58,24 +59,27 @@ export const qr = (text: string) => call<string>("qr", { text });
 // The drive
 export const mount = () => call<void>("mount");
 /** What holds the drive; when there is any, nothing was unmounted. */
-export const unmount = (force: boolean) => call<Holder[]>("unmount", { force });
+export const unmount = async (force: boolean) => (await call<Holder[]>("unmount", { force })).map(shown.holder);
 export const openDrive = (path: Path | null) => call<void>("open_drive", { path });
 export const pin = (path: Path) => call<void>("pin", { path });
 export const unpin = (path: Path) => call<void>("unpin", { path });
 export const dropCache = (path: Path | null) => call<void>("drop_cache", { path });
 /** Entries come in pieces of at most 1,000; resolves when all were handed over. */
-export const list = (path: Path, onEntries: (entries: Entry[]) => void) =>
-  call<Listing>("list", { path, channel: backend().channel((entries) => onEntries(entries as Entry[])) });
+export async function list(path: Path, onEntries: (entries: Entry[]) => void): Promise<Listing> {
+  const channel = backend().channel((entries) => onEntries((entries as Entry[]).map(shown.entry)));
+  const listing = await call<Listing>("list", { path, channel });
+  return { ...listing, crumbs: listing.crumbs.map(shown.crumb) };
+}
 /** Only one watch is live at a time. */
 export const watchOpenFiles = (onFiles: (files: OpenFile[]) => void) =>
-  call<void>("watch_open_files", { channel: backend().channel((files) => onFiles(files as OpenFile[])) });
+  call<void>("watch_open_files", { channel: backend().channel((files) => onFiles((files as OpenFile[]).map(shown.openFile))) });
 export const unwatchOpenFiles = () => call<void>("unwatch_open_files");
 
 // Files of this machine
 export const showInFolder = (path: Path) => call<void>("show_in_folder", { path });
 export const pickFiles = () => call<Path[]>("pick_files");
 export const pickFolder = () => call<Path | null>("pick_folder");
-export const describePaths = (paths: Path[]) => call<DescribedPath[]>("describe_paths", { paths });
+export const describePaths = async (paths: Path[]) => (await call<DescribedPath[]>("describe_paths", { paths })).map(shown.described);
 /** The files in the clipboard. */
 export const pastePaths = () => call<Path[]>("paste_paths");
 
@@ -108,23 +112,23 @@ export const startDemo = () => call<void>("start_demo");
 export const stopDemo = () => call<void>("stop_demo");
 export const closeWindow = (how: "hide" | "quit") => call<void>("close_window", { how });
 /** What holds the drive; when there is any and `force` is false, nothing ended. */
-export const quit = (force: boolean) => call<Holder[]>("quit", { force });
+export const quit = async (force: boolean) => (await call<Holder[]>("quit", { force })).map(shown.holder);
 /** Tells that the page was painted for the first time. */
 export const painted = () => call<void>("painted");
 
 const listenTo =
-  <E extends keyof Events>(event: E) =>
+  <E extends keyof Events>(event: E, fit: (payload: Events[E]) => Events[E] = (payload) => payload) =>
   (handler: (payload: Events[E]) => void): Promise<Unlisten> =>
-    backend().listen(event, handler);
+    backend().listen(event, (payload) => handler(fit(payload)));
 
 export const on = {
-  state: listenTo("state"),
-  transfers: listenTo("transfers"),
+  state: listenTo("state", shown.state),
+  transfers: listenTo("transfers", ({ changed, removed }) => ({ changed: changed.map(shown.transfer), removed })),
   dragging: listenTo("dragging"),
   dropped: listenTo("dropped"),
   link: listenTo("link"),
   opened: listenTo("opened"),
   askClose: listenTo("ask-close"),
-  quitHeld: listenTo("quit-held"),
+  quitHeld: listenTo("quit-held", ({ holders }) => ({ holders: holders.map(shown.holder) })),
   showView: listenTo("show-view"),
 };

@@ -13,15 +13,19 @@ let early: TransferChanges[] | null = null;
 /** Reads all transfers. A change from before the answer is applied after it: changes carry whole transfers and come in
  * order, so an old one is followed by the newer one. */
 async function readTransfers(): Promise<void> {
-  early = [];
+  const meanwhile: TransferChanges[] = [];
+  early = meanwhile;
   try {
-    transfers.reset(await ipc.transfers());
-    for (const changes of early) transfers.apply(changes);
+    const all = await ipc.transfers();
+    // The engine has started again meanwhile, and they are being read again.
+    if (early !== meanwhile) return;
+    transfers.reset(all);
+    for (const changes of meanwhile) transfers.apply(changes);
   } catch (error) {
     // Without an engine there is no list; it is read when the engine runs.
     if (ipc.failure(error).kind !== "notRunning") throw error;
   } finally {
-    early = null;
+    if (early === meanwhile) early = null;
   }
 }
 
