@@ -2,6 +2,8 @@
 # Builds the Debian package with the window, the command line and the headless engine's unit:
 # target/package/farhold_VERSION_ARCHITECTURE.deb. `package.sh --debug` packs the programs that tests use.
 set -euo pipefail
+# What is packed belongs to everybody.
+umask 022
 cd "$(dirname "$0")/.."
 . scripts/cargo.sh
 
@@ -42,6 +44,8 @@ for shell in bash:share/bash-completion/completions/farhold fish:share/fish/vend
     place 644 "$target/package/completion" "usr/${shell#*:}"
 done
 
+libc=$(objdump --dynamic-syms "$root"/usr/bin/* | grep --only-matching 'GLIBC_[0-9][0-9.]*' | sort --version-sort | tail -n 1)
+
 # Of what is loaded; the rest comes with these. FUSE mounts the drive.
 mkdir -p "$root/DEBIAN"
 cat >"$root/DEBIAN/control" <<CONTROL
@@ -50,7 +54,7 @@ Version: $version
 Architecture: $architecture
 Maintainer: The Farhold developers <farhold@invalid>
 Installed-Size: $(du -sk "$root/usr" | cut -f 1)
-Depends: libc6, libwebkit2gtk-4.1-0, libgtk-3-0 | libgtk-3-0t64, fuse3
+Depends: libc6 (>= ${libc#GLIBC_}), libwebkit2gtk-4.1-0, libgtk-3-0 | libgtk-3-0t64, fuse3
 Recommends: xdg-utils
 Section: net
 Priority: optional

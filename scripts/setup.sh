@@ -19,7 +19,8 @@ for need in $needs; do
 done
 [ -e /usr/include/stdlib.h ] || [ "$(uname)" != Linux ] || missing="$missing libc6-dev"
 if [ -n "${1:-}" ] && [ "$(uname)" = Linux ]; then
-    compgen -G "/usr/lib/*/pkgconfig/webkit2gtk-4.1.pc" >/dev/null || missing="$missing libwebkit2gtk-4.1-dev"
+    compgen -G "/usr/lib/*/pkgconfig/webkit2gtk-4.1.pc" >/dev/null || pkg-config --exists webkit2gtk-4.1 2>/dev/null ||
+        missing="$missing libwebkit2gtk-4.1-dev"
 fi
 if [ "${1:-}" = test ] && [ "$(uname)" = Linux ]; then
     # What has no command of its own: a file that must be there -> its package.
