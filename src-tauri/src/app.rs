@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let (store, remembered) = Store::open(&config_dir);
     let safe = std::env::var_os(SAFE_RENDERER).is_some();
     if remembered.safe_renderer && !safe {
-        return Err(again_safely());
+        return Err(again_safely(false));
     }
     let parts = Parts { arguments: arguments.clone(), config_dir, start, instance, store, remembered, safe };
     let how = parts.run(&runtime)?;
@@ -61,17 +61,19 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     runtime.shutdown_background();
     match how {
         Exit::Quit => Ok(()),
-        Exit::SafeRenderer => Err(again_safely()),
+        Exit::SafeRenderer => Err(again_safely(true)),
     }
 }
 
-/// Becomes this program anew, with the safe renderer; returns only if that fails. Whatever is open closes with it.
-fn again_safely() -> anyhow::Error {
+/// Becomes this program anew, with the safe renderer and, if it was `shown`, with the window; returns only if that
+/// fails. Whatever is open closes with it.
+fn again_safely(shown: bool) -> anyhow::Error {
     let program = match std::env::current_exe() {
         Ok(program) => program,
         Err(error) => return error.into(),
     };
-    let error = Command::new(program).args(std::env::args_os().skip(1)).env(SAFE_RENDERER, "1").exec();
+    let arguments = std::env::args_os().skip(1).filter(|argument| !shown || argument != "--hidden");
+    let error = Command::new(program).args(arguments).env(SAFE_RENDERER, "1").exec();
     anyhow::Error::new(error).context("cannot start again")
 }
 

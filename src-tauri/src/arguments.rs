@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Parser;
 use serde::{Deserialize, Serialize};
 
-use crate::dto::Path;
+use crate::dto::{Path, of_file_url};
 
 /// Most files and links that one start takes; more are left out.
 const MOST: usize = 1000;
@@ -54,10 +54,14 @@ impl Arguments {
             ..Start::default()
         };
         for item in self.items.iter().take(MOST) {
-            match item.to_str().filter(|text| text.starts_with("farhold:")) {
-                Some(link) => start.links.push(link.to_owned()),
+            match item.to_str() {
+                Some(link) if link.starts_with("farhold:") => start.links.push(link.to_owned()),
+                // Desktops name files so. One of another machine is no path here.
+                Some(url) if url.starts_with("file://") => {
+                    start.paths.extend(of_file_url(url).map(Path::new));
+                }
                 // A path that cannot be made absolute is empty.
-                None => start.paths.extend(std::path::absolute(item).ok().map(Path::new)),
+                Some(_) | None => start.paths.extend(std::path::absolute(item).ok().map(Path::new)),
             }
         }
         start
@@ -70,12 +74,17 @@ mod tests {
 
     #[test]
     fn files_and_links_are_told_apart() {
-        let arguments =
-            Arguments::parse_from(["farhold-app", "--hidden", "farhold://pair/abc", "/a b", "relative"]);
+        let items =
+            ["farhold://pair/abc", "/a b", "relative", "file:///c%20d", "file://elsewhere/e", "file:f"];
+        let arguments = Arguments::parse_from(["farhold-app", "--hidden"].iter().chain(&items));
         let start = arguments.start();
         assert!(start.hidden && !start.demo);
         assert_eq!(start.links, ["farhold://pair/abc"]);
-        let here = std::env::current_dir().unwrap().join("relative");
-        assert_eq!(start.paths, [Path::new("/a b"), Path::new(here)]);
+        let here = std::env::current_dir().unwrap();
+        let relative = |name: &str| Path::new(here.join(name));
+        assert_eq!(
+            start.paths,
+            [Path::new("/a b"), relative("relative"), Path::new("/c d"), relative("file:f")]
+        );
     }
 }

@@ -16,7 +16,7 @@ use crate::dto::{
 };
 use crate::host::{HostEvent, Order};
 use crate::integration::{Exit, Integration, Message};
-use crate::notifications::{self, Moment, Notification};
+use crate::notifications::{self, Gate, Moment, Notification};
 use crate::preferences::{Place, Remembered};
 use crate::texts::{Texts, texts};
 use crate::{link, tray};
@@ -116,6 +116,7 @@ pub(crate) struct Controller<I> {
     transfers: TransferBook,
     /// What was last looked at for notifications; `None` until an engine has told everything.
     moment: Option<Moment>,
+    gate: Gate,
     shown_state: Option<State>,
     shown_tray: Option<(tray::Icon, Vec<tray::Line>)>,
     /// When the page was told last, and when it will be next.
@@ -164,6 +165,7 @@ impl<I: Integration> Controller<I> {
             pins: Vec::new(),
             transfers: TransferBook::default(),
             moment: None,
+            gate: Gate::default(),
             shown_state: None,
             shown_tray: None,
             told: None,
@@ -322,7 +324,7 @@ impl<I: Integration> Controller<I> {
             self.integration.set_tray(shown.0, shown.1.clone());
             self.shown_tray = Some(shown);
         }
-        self.tell_notifications(&state);
+        self.tell_notifications(&state, now);
         if let Some(changes) = self.transfers.changes() {
             self.integration.emit(Message::Transfers(changes));
         }
@@ -332,7 +334,7 @@ impl<I: Integration> Controller<I> {
         }
     }
 
-    fn tell_notifications(&mut self, state: &State) {
+    fn tell_notifications(&mut self, state: &State, now: Instant) {
         // Until everything was told once, nothing is news.
         if self.status.is_none() || !self.transfers.is_complete() {
             return;
@@ -343,7 +345,9 @@ impl<I: Integration> Controller<I> {
             let found =
                 notifications::notifications(before, &after, self.transfers.all(), switches, self.texts());
             for notification in found {
-                self.integration.notify(notification);
+                if self.gate.admits(now) {
+                    self.integration.notify(notification);
+                }
             }
         }
         self.moment = Some(after);

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::Duration;
 
 use gtk::gdk;
 use gtk::prelude::*;
@@ -12,6 +13,9 @@ use zbus::{Connection, Proxy};
 use crate::app::WINDOW;
 use crate::dto::{self, Failure};
 use crate::texts::Texts;
+
+/// How long a file manager may take to answer.
+const ANSWER: Duration = Duration::from_secs(10);
 
 /// What a file chooser is to find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +98,7 @@ pub(crate) async fn choose(
 
 /// Opens a folder in the file manager.
 pub(crate) async fn open_folder(folder: &Path) -> Result<(), Failure> {
-    if ask_file_manager("ShowFolders", folder).await.is_ok() {
+    if ask_file_manager("ShowFolders", folder).await {
         return Ok(());
     }
     xdg_open(folder).await
@@ -102,19 +106,22 @@ pub(crate) async fn open_folder(folder: &Path) -> Result<(), Failure> {
 
 /// Shows a file or folder in the folder that it is in.
 pub(crate) async fn show_in_folder(path: &Path) -> Result<(), Failure> {
-    if ask_file_manager("ShowItems", path).await.is_ok() {
+    if ask_file_manager("ShowItems", path).await {
         return Ok(());
     }
     xdg_open(path.parent().unwrap_or(path)).await
 }
 
-/// Asks a file manager that listens on the session bus (org.freedesktop.FileManager1).
-async fn ask_file_manager(what: &str, path: &Path) -> zbus::Result<()> {
-    let bus = Connection::session().await?;
-    let name = "org.freedesktop.FileManager1";
-    let manager = Proxy::new(&bus, name, "/org/freedesktop/FileManager1", name).await?;
-    let url = dto::Path::new(path).to_file_url();
-    manager.call(what, &([url.as_str()].as_slice(), "")).await
+/// Asks a file manager that listens on the session bus (org.freedesktop.FileManager1); whether one does so.
+async fn ask_file_manager(what: &str, path: &Path) -> bool {
+    let asked = async {
+        let bus = Connection::session().await?;
+        let name = "org.freedesktop.FileManager1";
+        let manager = Proxy::new(&bus, name, "/org/freedesktop/FileManager1", name).await?;
+        let url = dto::Path::new(path).to_file_url();
+        manager.call::<_, _, ()>(what, &([url.as_str()].as_slice(), "")).await
+    };
+    matches!(tokio::time::timeout(ANSWER, asked).await, Ok(Ok(())))
 }
 
 async fn xdg_open(folder: &Path) -> Result<(), Failure> {
@@ -122,10 +129,12 @@ async fn xdg_open(folder: &Path) -> Result<(), Failure> {
         let what = format!("No file manager opens {}", folder.display());
         Failure::internal(&what, format!("{error}; install one, or open the folder by hand"))
     };
-    let status = tokio::process::Command::new("xdg-open").arg(folder).status().await;
-    match status {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(failed(&status)),
-        Err(error) => Err(failed(&error)),
+    let opening = tokio::process::Command::new("xdg-open").arg(folder).status();
+    match tokio::time::timeout(ANSWER, opening).await {
+        // Without a desktop environment it lasts as long as the file manager's window.
+        Ok(Ok(status)) if status.success() => Ok(()),
+        Err(_) => Ok(()),
+        Ok(Ok(status)) => Err(failed(&status)),
+        Ok(Err(error)) => Err(failed(&error)),
     }
 }

@@ -255,9 +255,20 @@ impl Host {
                     Err(error) => tracing::error!("a call of the engine failed: {error}"),
                 },
                 order = self.orders.recv() => match order {
-                    Some(Order::Restart) if matches!(running, Running::Attached) => {}
+                    Some(Order::Restart) if matches!(running, Running::Attached) => {
+                        let text = "The engine runs outside of the window; start it again where it was started.";
+                        self.tell(HostEvent::Refused(Failure::new(FailureKind::Refused, text))).await;
+                    }
                     Some(Order::Restart) => return Ok(Next::Start { demo }),
-                    Some(Order::StartDemo) if !demo => return Ok(Next::Start { demo: true }),
+                    Some(Order::StartDemo) if !demo => {
+                        // Any start of the program can ask for this.
+                        let ours = matches!(running, Running::Hosted { .. });
+                        if !ours || holders(&mut client).await.is_empty() {
+                            return Ok(Next::Start { demo: true });
+                        }
+                        let text = "The demo would take the drive away, and programs use it; close their files first.";
+                        self.tell(HostEvent::Refused(Failure::new(FailureKind::Conflict, text))).await;
+                    }
                     Some(Order::StopDemo) if demo => return Ok(Next::Start { demo: false }),
                     Some(Order::StartDemo | Order::StopDemo) => {}
                     Some(Order::Quit { force }) => {

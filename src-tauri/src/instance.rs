@@ -3,7 +3,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use farhold_engine::layout::Layout;
 use rustix::fs::{FlockOperation, flock};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::time::Instant;
 
 use crate::arguments::Start;
 
@@ -57,32 +58,37 @@ pub(crate) async fn claim(layout: &Layout, start: &Start) -> Result<Claim, Insta
     let path = layout.root().join("window.lock");
     let lock = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
     let lock = lock.map_err(failed(&path))?;
-    match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => {
-            // Whoever left the socket behind holds the lock no more.
-            match std::fs::remove_file(&socket) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(&socket)(error)),
-                Ok(()) | Err(_) => {}
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {
+                let listener = listen(&socket).map_err(failed(&socket))?;
+                return Ok(Claim::First(Instance { _lock: lock, listener }));
             }
-            let listener = UnixListener::bind(&socket).map_err(failed(&socket))?;
-            Ok(Claim::First(Instance { _lock: lock, listener }))
+            Err(rustix::io::Errno::WOULDBLOCK) => {}
+            Err(error) => return Err(failed(&path)(error.into())),
         }
-        Err(rustix::io::Errno::WOULDBLOCK) => {
-            match tokio::time::timeout(PATIENCE, pass(&socket, start)).await {
-                Ok(()) => Ok(Claim::Passed),
-                Err(_) => Err(InstanceError::Silent),
+        match tokio::time::timeout_at(deadline, send(&socket, start)).await {
+            Ok(Ok(())) => return Ok(Claim::Passed),
+            // The first start does not listen yet, or is ending: then this one becomes the first.
+            Ok(Err(error)) if Instant::now() < deadline => {
+                tracing::debug!("the running window is not reached: {error}");
+                tokio::time::sleep(Duration::from_millis(50)).await;
             }
+            Ok(Err(_)) | Err(_) => return Err(InstanceError::Silent),
         }
-        Err(error) => Err(failed(&path)(error.into())),
     }
 }
 
-/// Until it has worked: the first start may not listen yet.
-async fn pass(socket: &Path, start: &Start) {
-    while let Err(error) = send(socket, start).await {
-        tracing::debug!("the running window is not reached: {error}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
+/// Listens in place of whoever left the socket behind: they hold the lock no more.
+fn listen(socket: &Path) -> io::Result<UnixListener> {
+    match std::fs::remove_file(socket) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
     }
+    let listener = UnixListener::bind(socket)?;
+    std::fs::set_permissions(socket, PermissionsExt::from_mode(0o600))?;
+    Ok(listener)
 }
 
 async fn send(socket: &Path, start: &Start) -> io::Result<()> {
@@ -145,6 +151,23 @@ mod tests {
         drop(first);
         // The socket is still there, its owner is not.
         assert!(matches!(claim(&layout, &start).await.unwrap(), Claim::First(_)));
+    }
+
+    #[tokio::test]
+    async fn a_second_start_becomes_the_first_when_that_one_ends_without_answering() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::new(folder.path().join("config"));
+        let Claim::First(first) = claim(&layout, &Start::default()).await.unwrap() else {
+            panic!("not first")
+        };
+        let ends = async {
+            // Heard, and then not answered any more.
+            let heard = first.listener.accept().await;
+            drop((heard, first));
+        };
+        let start = Start::default();
+        let (second, ()) = tokio::join!(claim(&layout, &start), ends);
+        assert!(matches!(second.unwrap(), Claim::First(_)));
     }
 
     #[tokio::test]

@@ -1,6 +1,9 @@
 //! What is worth telling while nobody looks at the window: a pure function of two moments. `bus` shows it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::dto::{Direction, NotificationSwitches, State, Transfer, TransferState};
 use crate::texts::{Texts, fill};
@@ -9,6 +12,9 @@ pub(crate) mod bus;
 
 /// Most that are told at once; many transfers may end in the same moment.
 const MOST: usize = 5;
+/// Most that are told in a while, and how long that is: what a contact does must not flood the desktop.
+const MOST_IN_A_WHILE: usize = 10;
+const WHILE: Duration = Duration::from_secs(10);
 
 /// A notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,6 +81,24 @@ pub(crate) fn notifications(
     let changed = changed.filter_map(|(id, _)| transfers.get(id));
     found.extend(changed.filter_map(|transfer| told(transfer, switches, texts)).take(MOST));
     found
+}
+
+/// Keeps notifications from becoming too many.
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    since: Option<Instant>,
+    asked: usize,
+}
+
+impl Gate {
+    /// Whether one more may be shown; it counts as shown.
+    pub(crate) fn admits(&mut self, now: Instant) -> bool {
+        if self.since.is_none_or(|since| now >= since + WHILE) {
+            *self = Self { since: Some(now), asked: 0 };
+        }
+        self.asked += 1;
+        self.asked <= MOST_IN_A_WHILE
+    }
 }
 
 fn told(transfer: &Transfer, switches: NotificationSwitches, texts: &Texts) -> Option<Notification> {

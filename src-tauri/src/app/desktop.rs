@@ -141,7 +141,8 @@ impl Integration for Desktop {
 
     fn remember(&self, remembered: &Remembered) -> Result<(), Failure> {
         self.texts.send_replace(texts(remembered.preferences.language.as_deref()));
-        self.store.save(remembered)
+        // The disk may be slow.
+        tokio::task::block_in_place(|| self.store.save(remembered))
     }
 
     fn autostart(&self) -> bool {

@@ -35,13 +35,17 @@ pub(super) async fn unmount(shell: State<'_, Shell>, force: bool) -> Result<Vec<
 pub(super) async fn open_drive(shell: State<'_, Shell>, path: Option<Path>) -> Result<(), Failure> {
     let path = path.map(|path| path.drive()).transpose()?.flatten();
     let place = place(&mut shell.engine()?, path.as_ref()).await?;
+    if path.is_none() {
+        return desktop::open_folder(&place).await;
+    }
     let looked = {
         let place = place.clone();
         tokio::time::timeout(LOOK, tokio::task::spawn_blocking(move || place.is_dir())).await
     };
     match looked {
-        Ok(Ok(false)) => desktop::show_in_folder(&place).await,
-        Ok(Ok(true) | Err(_)) | Err(_) => desktop::open_folder(&place).await,
+        Ok(Ok(true)) => desktop::open_folder(&place).await,
+        // Also what is not known to be a folder: to open a contact's file would start a program with it.
+        Ok(Ok(false) | Err(_)) | Err(_) => desktop::show_in_folder(&place).await,
     }
 }
 

@@ -1,15 +1,18 @@
 //! Files of this machine.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use tauri::State;
 
 use super::Shell;
 use crate::desktop::{self, Choice};
-use crate::dto::{DescribedPath, Failure, Path, PathKindOnDisk};
+use crate::dto::{DescribedPath, Failure, FailureKind, Path, PathKindOnDisk};
 
 /// Most paths that are looked at in one call.
 const MOST: usize = 1000;
+/// How long a disk may take to tell of them.
+const LOOK: Duration = Duration::from_secs(30);
 
 #[tauri::command]
 pub(super) async fn show_in_folder(path: Path) -> Result<(), Failure> {
@@ -39,10 +42,17 @@ fn sent(paths: Vec<PathBuf>) -> Vec<Path> {
 
 #[tauri::command]
 pub(super) async fn describe_paths(paths: Vec<Path>) -> Result<Vec<DescribedPath>, Failure> {
-    let paths = paths.iter().take(MOST).map(Path::local).collect::<Result<Vec<_>, _>>()?;
-    // A disk may be slow.
+    if paths.len() > MOST {
+        let text = format!("At most {MOST} files are looked at in one go; choose fewer, or their folder.");
+        return Err(Failure::new(FailureKind::Usage, text));
+    }
+    let paths = paths.iter().map(Path::local).collect::<Result<Vec<_>, _>>()?;
     let described = tokio::task::spawn_blocking(move || paths.into_iter().map(describe).collect());
-    described.await.map_err(|error| Failure::internal("The files cannot be looked at", error))
+    let described = tokio::time::timeout(LOOK, described).await.map_err(|_| {
+        let text = "The disk that the files are on does not answer; see whether it is still connected.";
+        Failure::new(FailureKind::Timeout, text)
+    })?;
+    described.map_err(|error| Failure::internal("The files cannot be looked at", error))
 }
 
 fn describe(path: PathBuf) -> DescribedPath {

@@ -20,13 +20,15 @@ type Reply = oneshot::Sender<Result<Vec<Holder>, Failure>>;
 #[derive(Debug)]
 pub(super) struct Quitting {
     how: Exit,
+    /// Whether it ends whatever holds the drive.
+    force: bool,
     reply: Option<Reply>,
     pub(super) deadline: Instant,
 }
 
 impl Quitting {
-    pub(super) fn new(how: Exit, reply: Option<Reply>, now: Instant) -> Self {
-        Self { how, reply, deadline: now + LIMIT }
+    pub(super) fn new(how: Exit, force: bool, reply: Option<Reply>, now: Instant) -> Self {
+        Self { how, force, reply, deadline: now + LIMIT }
     }
 }
 
@@ -34,18 +36,24 @@ impl<I: Integration> Controller<I> {
     /// Ends the program. Without `force` not while something holds a file of the drive: then `reply`, or the user, is
     /// told what does.
     pub(super) fn quit(&mut self, force: bool, reply: Option<Reply>, now: Instant) {
-        if let Some(quitting) = &self.quitting
-            && !force
-        {
-            tracing::debug!("the program is ending already: {:?}", quitting.how);
-            return;
+        let mut quitting = Quitting::new(Exit::Quit, force, reply, now);
+        if let Some(before) = &self.quitting {
+            if !force {
+                tracing::debug!("the program is ending already: {:?}", before.how);
+                return;
+            }
+            // To insist twice does not make it last longer.
+            if before.force {
+                quitting.deadline = before.deadline;
+            }
         }
-        self.quitting = Some(Quitting::new(Exit::Quit, reply, now));
+        self.quitting = Some(quitting);
         self.integration.order(Order::Quit { force });
     }
 
     pub(super) fn held(&mut self, holders: Vec<Holder>) {
-        let Some(quitting) = self.quitting.take() else { return };
+        // An answer to the first, friendly try, while by now the user insists, stops nothing.
+        let Some(quitting) = self.quitting.take_if(|quitting| !quitting.force) else { return };
         match quitting.reply {
             // Whoever asked may be gone.
             Some(reply) => drop(reply.send(Ok(holders))),

@@ -382,6 +382,22 @@ fn the_program_ends_in_ten_seconds_even_if_the_engine_does_not() {
 }
 
 #[test]
+fn whoever_insists_on_the_end_is_not_held_up() {
+    let mut rig = Rig::painted();
+    rig.take();
+    rig.handle(Event::Tray { event: tray::Event::Quit, activation: None });
+    rig.pass(Duration::from_secs(2));
+    rig.handle(Event::End);
+    // The answer to the first try comes late; to ask again does not put off the end.
+    rig.host(HostEvent::Held(vec![holder()]));
+    rig.pass(Duration::from_secs(9));
+    rig.handle(Event::End);
+    rig.pass(Duration::from_secs(1));
+    let quit = |force| Done::Order(Order::Quit { force });
+    assert_eq!(rig.acts(), [quit(false), quit(true), quit(true), Done::Exit(Exit::Quit)]);
+}
+
+#[test]
 fn a_page_that_stays_blank_is_drawn_by_the_safe_renderer_once() {
     let mut rig = Rig::new();
     rig.handle(Event::Window(WindowEvent::Shown));
@@ -407,6 +423,12 @@ fn a_page_that_is_painted_or_hidden_is_not_watched() {
     rig.handle(Event::Window(WindowEvent::Loaded));
     rig.pass(Duration::from_secs(60));
     assert_eq!(rig.acts(), []);
+    rig.handle(Event::Window(WindowEvent::Shown));
+    rig.pass(Duration::from_secs(2));
+    rig.handle(Event::TrayHost(true));
+    rig.handle(Event::Window(WindowEvent::CloseRequested));
+    rig.pass(Duration::from_secs(60));
+    assert_eq!(rig.acts(), [Done::Hide]);
     rig.handle(Event::Window(WindowEvent::Shown));
     rig.pass(Duration::from_secs(2));
     rig.handle(Event::Request(Request::Painted));

@@ -104,7 +104,7 @@ impl<I: Integration> Controller<I> {
         tracing::warn!("the window stays blank; starting again with the safe renderer");
         self.remembered.safe_renderer = true;
         self.save();
-        self.quitting = Some(Quitting::new(Exit::SafeRenderer, None, now));
+        self.quitting = Some(Quitting::new(Exit::SafeRenderer, true, None, now));
         self.integration.order(Order::Quit { force: true });
     }
 
@@ -123,6 +123,8 @@ impl<I: Integration> Controller<I> {
 
     /// Puts the window away in such a way that it can be brought back.
     pub(super) fn hide(&mut self) {
+        // What cannot be seen is not painted.
+        self.window.probe = None;
         if self.tray_host {
             self.integration.hide_window();
         } else {

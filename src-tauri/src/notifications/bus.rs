@@ -1,6 +1,7 @@
 //! Shows notifications through the session bus (org.freedesktop.Notifications).
 
 use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
 
 use futures_util::StreamExt;
 use tokio::sync::{mpsc, watch};
@@ -11,6 +12,8 @@ use super::Notification;
 use crate::controller::Event;
 use crate::texts::Texts;
 
+/// How long the desktop may take to show one.
+const ANSWER: Duration = Duration::from_secs(10);
 /// Most notifications whose clicks are still heard.
 const REMEMBERED: usize = 64;
 /// The action of a click on the notification itself.
@@ -46,14 +49,15 @@ pub(crate) async fn run(
             notification = wanted.recv() => {
                 let Some(notification) = notification else { return };
                 let texts = *texts.borrow();
-                match show(&service, &notification, texts).await {
-                    Ok(id) => {
+                match tokio::time::timeout(ANSWER, show(&service, &notification, texts)).await {
+                    Ok(Ok(id)) => {
                         views.push_back((id, notification.view));
                         if views.len() > REMEMBERED {
                             views.pop_front();
                         }
                     }
-                    Err(error) => tracing::info!("a notification is not shown: {error}"),
+                    Ok(Err(error)) => tracing::info!("a notification is not shown: {error}"),
+                    Err(_) => tracing::info!("a notification is not shown: the desktop does not answer"),
                 }
             }
             // Comes right before the click that it is for.

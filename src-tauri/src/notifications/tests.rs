@@ -84,3 +84,12 @@ fn many_at_once_are_a_few() {
     let told = titles((&state, many(TransferState::Running)), (&state, many(TransferState::Done)), ALL);
     assert_eq!(told.len(), MOST);
 }
+
+#[test]
+fn a_flood_is_held_back_for_a_while() {
+    let (mut gate, now) = (Gate::default(), Instant::now());
+    let admitted = |gate: &mut Gate, now| (0..100).filter(|_| gate.admits(now)).count();
+    assert_eq!(admitted(&mut gate, now), MOST_IN_A_WHILE);
+    assert_eq!(admitted(&mut gate, now + WHILE / 2), 0);
+    assert_eq!(admitted(&mut gate, now + WHILE), MOST_IN_A_WHILE);
+}

@@ -52,6 +52,8 @@ pub(crate) async fn run(mut shown: watch::Receiver<Shown>, events: mpsc::Sender<
         () = follow => {}
         () = host::follow(&bus, &events) => {}
     }
+    // Without a bus nothing brings a hidden window back. Who is told of it may be gone too.
+    let _ = events.send(Event::TrayHost(false)).await;
     item.shutdown().await;
 }
 
