@@ -111,7 +111,7 @@ export class Tab {
    */
   async settled(scenario) {
     if (scenario === "loading") return;
-    await this.page.waitForFunction(() => document.querySelector('[aria-busy="true"]') === null);
+    await this.page.waitForFunction(() => document.querySelector('[aria-busy="true"], .skeleton') === null);
   }
 
   /**
