@@ -13,6 +13,14 @@ export const app: Translation<typeof original> = {
   "app.engine.stopping": "Wird beendet …",
   "app.engine.attached": "Läuft auch ohne dieses Fenster",
 
+  "engine.startingTitle": "Farhold startet",
+  "engine.starting": "Das dauert einen Moment.",
+  "engine.stoppingTitle": "Farhold wird beendet",
+  "engine.stopping": "Das Laufwerk wird ausgehängt, Verbindungen werden geschlossen.",
+  "engine.failedTitle": "Farhold läuft nicht",
+  "engine.failed": "Die Diagnose sagt, was fehlt.",
+  "engine.restart": "Neu starten",
+
   "app.relay.none": "Kein Relay eingestellt",
   "app.relay.connecting": "Verbindet mit dem Relay …",
   "app.relay.connected": "Relay verbunden",

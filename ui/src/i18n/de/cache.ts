@@ -4,7 +4,6 @@ import type { Translation } from "../message";
 export const cache: Translation<typeof original> = {
   "cache.title": "Cache",
   "cache.subtitle": "Was von fernen Dateien auf diesem Rechner liegt",
-  "cache.off": "Farhold läuft nicht, deshalb ist vom Cache nichts zu sehen.",
 
   "cache.use.title": "Platz",
   "cache.use.used": "{used} von {limit} belegt",
@@ -51,8 +50,8 @@ export const cache: Translation<typeof original> = {
   "cache.pins.waiting": "Wartet auf den Kontakt",
   "cache.pins.noRoom": "Passt nicht hinein",
   "cache.pins.gone": "Nicht mehr da",
-  "cache.pins.unpin": "Loslösen",
-  "cache.pins.unpin.of": "{name} loslösen",
+  "cache.pins.unpin": "Lösen",
+  "cache.pins.unpin.of": "{name} lösen",
   "cache.pins.unpinned": "{name} ist nicht mehr angeheftet.",
   "cache.pins.progress": "Geholt von {name}",
 

@@ -9,6 +9,7 @@ export const common: Translation<typeof original> = {
   "common.continue": "Weiter",
   "common.copied": "Kopiert",
   "common.copy": "Kopieren",
+  "common.diagnostics": "Diagnose öffnen",
   "common.dismiss": "Ausblenden",
   "common.done": "Fertig",
   "common.loading": "Wird geladen …",

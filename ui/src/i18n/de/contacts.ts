@@ -6,7 +6,6 @@ export const contacts: Translation<typeof original> = {
   "contacts.add": "Kontakt hinzufügen",
   "contacts.list": "Kontakte",
   "contacts.details": "Über {name}",
-  "contacts.off": "Farhold läuft nicht",
 
   "contacts.empty.title": "Noch niemand da",
   "contacts.empty.text": "Füge jemanden hinzu, mit dem du Dateien teilen willst. Ihr gebt einander einmal einen Code; danach erscheinen eure geteilten Dateien im Laufwerk des anderen.",
@@ -53,8 +52,8 @@ export const contacts: Translation<typeof original> = {
   "contacts.lanes.in": "Empfängt",
   "contacts.lanes.out": "Sendet",
   "contacts.lane.control": { one: "Steuerung", other: "{count} × Steuerung" },
-  "contacts.lane.urgent": { one: "Eilig", other: "{count} × eilig" },
-  "contacts.lane.bulk": { one: "Masse", other: "{count} × Masse" },
+  "contacts.lane.urgent": { one: "Dringend", other: "{count} × dringend" },
+  "contacts.lane.bulk": { one: "Massendaten", other: "{count} × Massendaten" },
   "contacts.lanes.missing": { one: "Eine Spur fehlt.", other: "{count} Spuren fehlen." },
   "contacts.ways": "Warum kein kürzerer Weg",
 

@@ -13,8 +13,8 @@ export const drop: Translation<typeof english> = {
   "drop.folders": { one: "{count} Ordner", other: "{count} Ordner" },
   "drop.and": "{a} und {b}",
   "drop.more": { one: "und {count} weiteres", other: "und {count} weitere" },
-  "drop.addFiles": "Dateien…",
-  "drop.addFolder": "Ordner…",
+  "drop.addFiles": "Dateien …",
+  "drop.addFolder": "Ordner …",
   "drop.remove": "{name} weglassen",
 
   "drop.problems": {
@@ -24,7 +24,7 @@ export const drop: Translation<typeof english> = {
   "drop.problem.other": "Das ist weder eine Datei noch ein Ordner.",
 
   "drop.who": "Mit wem",
-  "drop.away": "Offline",
+  "drop.away": "Nicht verbunden",
   "drop.chooseContact": "Wähl einen Kontakt aus",
 
   "drop.how": "Wie",
@@ -46,8 +46,8 @@ export const drop: Translation<typeof english> = {
     one: "„{item}“ teilst du schon mit {name}.",
     other: "{count} davon teilst du schon mit {name}.",
   },
-  "drop.awayShare": "{name} ist offline und sieht es, sobald ihr wieder verbunden seid.",
-  "drop.awaySend": "{name} ist offline. Die Kopie wartet, bis ihr wieder verbunden seid.",
+  "drop.awayShare": "{name} ist nicht verbunden und sieht es, sobald ihr wieder verbunden seid.",
+  "drop.awaySend": "{name} ist nicht verbunden. Die Kopie wartet, bis ihr wieder verbunden seid.",
 
   "drop.confirm.share": "Mit {name} teilen",
   "drop.confirm.send": "An {name} senden",

@@ -7,7 +7,6 @@ export const performance: Translation<typeof original> = {
   "performance.range": "Zeitraum",
   "performance.range.short": "5 min",
   "performance.range.long": "1 h",
-  "performance.off": "Farhold läuft nicht, also gibt es nichts zu messen.",
 
   "performance.latency.title": "Warten auf ferne Dateien",
   "performance.latency.note":

@@ -4,8 +4,8 @@ import type { shares as english } from "../en/shares";
 export const shares: Translation<typeof english> = {
   "shares.title": "Von mir geteilt",
   "shares.count": { one: "{count} Freigabe für {contacts}", other: "{count} Freigaben für {contacts}" },
-  "shares.addFiles": "Dateien teilen…",
-  "shares.addFolder": "Ordner teilen…",
+  "shares.addFiles": "Dateien teilen …",
+  "shares.addFolder": "Ordner teilen …",
   "shares.filter": "Freigaben filtern",
   "shares.list": "Was du teilst",
 
@@ -21,7 +21,7 @@ export const shares: Translation<typeof english> = {
     "Es wurde verschoben, oder der Datenträger ist nicht angeschlossen. Sobald es wieder da ist, geht es von selbst weiter.",
 
   "shares.open": "Im Dateimanager zeigen",
-  "shares.stop": "Nicht mehr teilen…",
+  "shares.stop": "Nicht mehr teilen …",
   "shares.stop.title": { one: "„{name}“ nicht mehr teilen?", other: "{count} Freigaben beenden?" },
   "shares.stop.text": {
     one: "{contacts} sieht es dann nicht mehr. Deine Dateien bleiben, wo sie sind.",

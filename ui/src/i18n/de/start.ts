@@ -43,5 +43,4 @@ export const start: Translation<typeof original> = {
   "start.finish": "Farhold öffnen",
 
   "start.failed": "Farhold konnte nicht starten",
-  "start.restart": "Noch einmal starten",
 };

@@ -11,6 +11,14 @@ export const app = {
   "app.engine.stopping": "Stopping…",
   "app.engine.attached": "Runs without this window, too",
 
+  "engine.startingTitle": "Farhold is starting",
+  "engine.starting": "This takes a moment.",
+  "engine.stoppingTitle": "Farhold is stopping",
+  "engine.stopping": "The drive is being unmounted and connections are being closed.",
+  "engine.failedTitle": "Farhold is not running",
+  "engine.failed": "The diagnostics say what is missing.",
+  "engine.restart": "Start again",
+
   "app.relay.none": "No relay set",
   "app.relay.connecting": "Connecting to the relay…",
   "app.relay.connected": "Relay connected",

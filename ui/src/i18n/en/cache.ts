@@ -1,7 +1,6 @@
 export const cache = {
   "cache.title": "Cache",
   "cache.subtitle": "What is kept on this machine of the files that are elsewhere",
-  "cache.off": "The engine is not running, so the cache cannot be looked at.",
 
   "cache.use.title": "Room",
   "cache.use.used": "{used} of {limit} used",

@@ -7,6 +7,7 @@ export const common = {
   "common.continue": "Continue",
   "common.copied": "Copied",
   "common.copy": "Copy",
+  "common.diagnostics": "Open diagnostics",
   "common.dismiss": "Dismiss",
   "common.done": "Done",
   "common.loading": "Loading…",

@@ -3,7 +3,6 @@ export const contacts = {
   "contacts.add": "Add a contact",
   "contacts.list": "Contacts",
   "contacts.details": "About {name}",
-  "contacts.off": "The engine is not running",
 
   "contacts.empty.title": "Nobody here yet",
   "contacts.empty.text": "Add somebody you want to share files with. You give each other a code once; after that your shared files appear in each other's drive.",

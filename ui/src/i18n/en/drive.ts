@@ -10,7 +10,6 @@ export const drive = {
   "drive.unmountedNow": "The drive is unmounted.",
   "drive.mountFailed": "The drive cannot be mounted",
   "drive.mountFailedUnknown": "Check what is missing in the diagnostics, then mount it again.",
-  "drive.diagnostics": "Open diagnostics",
 
   "drive.held.title": "The drive is in use",
   "drive.held.text": "Close these files, then try again. If you unmount anyway, programs may lose what they have not saved.",
@@ -33,8 +32,6 @@ export const drive = {
   "drive.column.modified": "Modified",
   "drive.column.home": "Shared by",
   "drive.column.state": "State",
-  "drive.connected": "Connected",
-  "drive.away": "Offline",
   "drive.you": "You",
 
   "drive.mark.readOnly": "Read-only",
@@ -93,16 +90,8 @@ export const drive = {
   "drive.empty.folder.text": "Nothing was put here yet.",
   "drive.empty.filter.title": "Nothing matches “{text}”",
   "drive.empty.filter.action": "Clear the filter",
-  "drive.offline": "{name} is offline. You see what was shared last; only what is whole on this computer can be read.",
+  "drive.offline": "{name} is not connected. You see what was shared last; only what is whole on this computer can be read.",
   "drive.offline.connect": "Connect",
   "drive.error.title": "This folder cannot be shown",
   "drive.error.gone": "It is not there any more. It may have been moved, or is no longer shared.",
-
-  "drive.engine.startingTitle": "Farhold is starting",
-  "drive.engine.starting": "This takes a moment.",
-  "drive.engine.stoppingTitle": "Farhold is stopping",
-  "drive.engine.stopping": "The drive is being unmounted and connections are being closed.",
-  "drive.engine.failedTitle": "Farhold is not running",
-  "drive.engine.failed": "The diagnostics say what is missing.",
-  "drive.engine.restart": "Start again",
 } as const;

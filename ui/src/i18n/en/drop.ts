@@ -21,7 +21,7 @@ export const drop = {
   "drop.problem.other": "It is neither a file nor a folder.",
 
   "drop.who": "With whom",
-  "drop.away": "Offline",
+  "drop.away": "Not connected",
   "drop.chooseContact": "Choose a contact",
 
   "drop.how": "How",
@@ -43,8 +43,8 @@ export const drop = {
     one: "“{item}” is shared with {name} already.",
     other: "{count} of these are shared with {name} already.",
   },
-  "drop.awayShare": "{name} is offline and sees it when you are connected again.",
-  "drop.awaySend": "{name} is offline. The copy waits until you are connected again.",
+  "drop.awayShare": "{name} is not connected and sees it when you are connected again.",
+  "drop.awaySend": "{name} is not connected. The copy waits until you are connected again.",
 
   "drop.confirm.share": "Share with {name}",
   "drop.confirm.send": "Send to {name}",

@@ -4,7 +4,6 @@ export const performance = {
   "performance.range": "Stretch of time",
   "performance.range.short": "5 min",
   "performance.range.long": "1 h",
-  "performance.off": "The engine is not running, so there is nothing to measure.",
 
   "performance.latency.title": "Waiting for far files",
   "performance.latency.note":

@@ -41,5 +41,4 @@ export const start = {
   "start.finish": "Open Farhold",
 
   "start.failed": "The engine could not start",
-  "start.restart": "Start again",
 } as const;
