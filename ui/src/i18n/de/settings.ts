@@ -18,6 +18,7 @@ export const settings: Translation<typeof original> = {
   "settings.drive.other": "Andere Benutzer dieses Rechners dürfen es benutzen",
   "settings.drive.other.hint": "Soweit die Rechte der Dateien es erlauben. In /etc/fuse.conf muss user_allow_other stehen.",
   "settings.choose": "Wählen …",
+  "settings.choose.odd": "Der Name des Ordners enthält Zeichen, die sich nicht anzeigen lassen. Wähle einen anderen, oder benenne ihn um.",
   "settings.choose.drive": "Ordner des Laufwerks wählen",
   "settings.choose.cache": "Ordner des Caches wählen",
 

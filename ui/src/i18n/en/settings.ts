@@ -15,6 +15,7 @@ export const settings = {
   "settings.drive.other": "Other users of this machine may use it",
   "settings.drive.other.hint": "As far as the rights of its files allow. /etc/fuse.conf must hold user_allow_other.",
   "settings.choose": "Choose…",
+  "settings.choose.odd": "The folder's name holds characters that cannot be shown. Choose another one, or rename it.",
   "settings.choose.drive": "Choose the folder of the drive",
   "settings.choose.cache": "Choose the folder of the cache",
 
