@@ -106,7 +106,8 @@ async fn what_is_refused_changes_nothing() {
     let before = anna.settings();
     let file = folder.path().join("file");
     std::fs::write(&file, "x").unwrap();
-    let cases: [(&str, fn(&mut Settings)); 4] = [
+    type Change = fn(&mut Settings);
+    let cases: [(&str, Change); 4] = [
         ("relay: `a:b`", |settings| settings.relay = Some("a:b".into())),
         ("drive: d does not begin with /", |settings| settings.drive = Some("d".into())),
         ("cache_limit must be", |settings| settings.cache_limit = 1),
