@@ -75,13 +75,21 @@ pub(crate) struct Governor<T> {
     queue: Queue<T>,
     /// Outstanding bytes of reads that waited for room.
     governed: u64,
+    /// When bytes of such a read arrived last.
+    arrived_at: Option<Instant>,
     last_ticket: u64,
 }
 
 impl<T> Governor<T> {
     /// `former` is [`Self::kept`] of the session before, if it ran a similar way.
     pub(crate) fn new(former: Option<u64>, now: Instant) -> Self {
-        Self { window: Window::new(former, now), queue: Queue::new(), governed: 0, last_ticket: 0 }
+        Self {
+            window: Window::new(former, now),
+            queue: Queue::new(),
+            governed: 0,
+            arrived_at: None,
+            last_ticket: 0,
+        }
     }
 
     /// A read goes at once.
@@ -151,6 +159,14 @@ impl<T> Governor<T> {
     pub(crate) fn arrived(&mut self, bytes: u64, governed: bool, now: Instant) {
         self.window.arrived(bytes, now);
         self.settle(bytes, governed);
+        if governed {
+            self.arrived_at = Some(now);
+        }
+    }
+
+    /// When bytes of a read that had waited for room arrived last.
+    pub(crate) fn arrived_at(&self) -> Option<Instant> {
+        self.arrived_at
     }
 
     /// Bytes of a read will not come.

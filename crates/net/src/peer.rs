@@ -39,7 +39,8 @@ const LOSS_SHOWS_WITHIN: Duration = Duration::from_secs(1);
 
 /// Calls one contact, across its sessions. While the session is interrupted, calls wait and are asked again on the next
 /// one; without a session they fail at once. Nothing is waited for longer than [`CALL_DEADLINE`], except the next
-/// batch of changes. Dropping a future or stream cancels its call.
+/// batch of changes, and up to five times that answers on bulk lanes behind others that come. Dropping a future or
+/// stream cancels its call.
 #[derive(Debug, Clone)]
 pub struct Peer {
     way: watch::Receiver<Way>,

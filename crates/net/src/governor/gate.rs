@@ -123,6 +123,11 @@ impl Gate {
         self.lock().kept()
     }
 
+    /// When bytes came on bulk lanes last.
+    pub(crate) fn arrived_at(&self) -> Option<Instant> {
+        self.lock().arrived_at()
+    }
+
     /// How it stands.
     pub(crate) fn view(&self) -> GovernorView {
         self.lock().view()

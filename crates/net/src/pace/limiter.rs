@@ -18,7 +18,7 @@ pub(crate) struct Limiter {
     state: Mutex<State>,
     /// Demand goes in the order in which it came.
     demand: tokio::sync::Mutex<()>,
-    /// The limit was changed.
+    /// The limit was changed, or demand was given back.
     changed: Notify,
 }
 
@@ -71,6 +71,9 @@ impl Limiter {
         let mut state = self.state();
         state.pace.refund(bytes, demand);
         state.wake();
+        if demand {
+            self.changed.notify_waiters();
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -209,3 +209,16 @@ async fn a_limit_that_is_lifted_wakes_everybody() {
     tokio::join!(demand, due);
     assert_eq!(begin.elapsed(), Duration::ZERO);
 }
+
+#[tokio::test(start_paused = true)]
+async fn demand_does_not_wait_for_what_will_not_come() {
+    let limiter = Limiter::default();
+    limiter.set(Some(RATE));
+    limiter.demand(20 * RATE).await;
+    let mut next = Box::pin(limiter.demand(1));
+    assert!(next.as_mut().now_or_never().is_none());
+    limiter.refund(20 * RATE, true);
+    let begin = Instant::now();
+    next.await;
+    assert_eq!(begin.elapsed(), Duration::ZERO);
+}

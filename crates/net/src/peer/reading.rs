@@ -1,5 +1,6 @@
 //! Reading a range of a file, across lanes and sessions.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +24,10 @@ const _: () = assert!(GOVERNED_BYTES <= limits::READ_BYTES);
 const OVERDUE: f64 = 1.5;
 /// ... but only if it is this late: on short ways it has been sent by then, and would come twice.
 const OVERDUE_LEAST: Duration = Duration::from_millis(100);
+
+/// How much longer an answer on a bulk lane may wait behind others, while those come: on a slow way it takes longer than
+/// [`CALL_DEADLINE`] until all that a first window asked for is there.
+const BEHIND_OTHERS: Duration = CALL_DEADLINE.saturating_mul(4);
 
 /// A read whose answer has begun.
 struct Opened {
@@ -50,7 +55,8 @@ impl Peer {
         Ok(Reading { head, data: rest.bytes().boxed() })
     }
 
-    /// Asks until an answer begins, at the latest at `deadline`; the wait for room does not count.
+    /// Asks until an answer begins, at the latest at `deadline`; the wait for room does not count, nor does that behind
+    /// others which come.
     async fn open(
         &self,
         request: ReadRequest,
@@ -78,7 +84,11 @@ impl Peer {
                     () = overdue(&calls, class, raised) => Ok(None),
                 }
             };
-            match in_time(deadline, asked).await? {
+            let begun = match class {
+                LaneClass::Urgent => in_time(deadline, asked).await?,
+                LaneClass::Bulk => behind_others(&calls, &mut deadline, asked).await?,
+            };
+            match begun {
                 // Given up, to be asked for as demand.
                 Ok(None) => {}
                 Ok(Some(answer)) => {
@@ -121,6 +131,24 @@ impl Peer {
 
 async fn in_time<T>(deadline: Instant, call: impl Future<Output = T>) -> Result<T, PeerError> {
     timeout_at(deadline, call).await.map_err(|_| PeerError::TimedOut)
+}
+
+/// Waits for what was asked for on a bulk lane until `deadline`, which is put off while others come there.
+async fn behind_others<T>(
+    calls: &Calls,
+    deadline: &mut Instant,
+    asked: impl Future<Output = T>,
+) -> Result<T, PeerError> {
+    let mut asked = pin!(asked);
+    let last = *deadline + BEHIND_OTHERS;
+    loop {
+        let error = match in_time(*deadline, &mut asked).await {
+            Ok(answer) => return Ok(answer),
+            Err(error) => error,
+        };
+        let put_off = calls.governor.arrived_at().map(|at| last.min(at + CALL_DEADLINE));
+        *deadline = put_off.filter(|later| *later > *deadline).ok_or(error)?;
+    }
 }
 
 /// Returns when a read has waited for room too long. Transfers wait as long as the session lasts.
@@ -223,6 +251,9 @@ mod tests {
     /// Fills the first window.
     const START: u32 = START_BYTES as u32;
 
+    /// Between parts of other answers.
+    const EVERY: Duration = Duration::from_secs(10);
+
     /// A peer with a session that has no lanes.
     fn peer() -> (Peer, watch::Sender<Way>, Arc<Calls>) {
         let activity = Activity::new();
@@ -253,6 +284,29 @@ mod tests {
             assert_eq!(begin.elapsed(), CALL_DEADLINE);
             assert_eq!(calls.governor.view().outstanding, 0);
             assert!(!calls.activity.busy());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_may_wait_behind_others_that_come_but_not_for_ever() {
+        let (peer, _way, calls) = peer();
+        let admitted =
+            calls.governor.admit(&request(4 << 20), Priority::Bulk, &CancellationToken::new()).await;
+        let mut others = admitted.unwrap();
+        others.began(4 << 20);
+        for (count, waits) in [(6, 6 * EVERY + CALL_DEADLINE), (60, CALL_DEADLINE + BEHIND_OTHERS)] {
+            let begin = Instant::now();
+            let others = async {
+                for _ in 0..count {
+                    sleep(EVERY).await;
+                    others.arrived(1);
+                }
+            };
+            let read = async {
+                assert_eq!(read(&peer, Priority::Bulk).await.unwrap_err(), PeerError::TimedOut);
+                assert_eq!(begin.elapsed(), waits);
+            };
+            tokio::join!(others, read);
         }
     }
 
