@@ -58,8 +58,8 @@ pub(super) async fn keep(relay: Arc<Relay>, mut addresses: watch::Receiver<Addre
 
 async fn follow(relay: &Relay, addresses: &mut watch::Receiver<Addresses>) {
     let mut wanted = relay.address.subscribe();
+    let mut address = wanted.borrow_and_update().clone();
     loop {
-        let address = wanted.borrow_and_update().clone();
         let keeping = async {
             match &address {
                 Some(address) => keep_on(address, relay, addresses).await,
@@ -71,7 +71,8 @@ async fn follow(relay: &Relay, addresses: &mut watch::Receiver<Addresses>) {
             () = keeping => {}
             _ = wanted.changed() => {}
         }
-        relay.forget(wanted.borrow().as_ref());
+        address = wanted.borrow_and_update().clone();
+        relay.forget(address.as_ref());
     }
 }
 
