@@ -129,7 +129,8 @@ async fn xdg_open(folder: &Path) -> Result<(), Failure> {
         let what = format!("No file manager opens {}", folder.display());
         Failure::internal(&what, format!("{error}; install one, or open the folder by hand"))
     };
-    let opening = tokio::process::Command::new("xdg-open").arg(folder).status();
+    // With a slash at its end it is nothing but a folder: a contact's file must not be opened by its program.
+    let opening = tokio::process::Command::new("xdg-open").arg(folder.join("")).status();
     match tokio::time::timeout(ANSWER, opening).await {
         // Without a desktop environment it lasts as long as the file manager's window.
         Ok(Ok(status)) if status.success() => Ok(()),

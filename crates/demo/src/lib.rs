@@ -86,7 +86,7 @@ impl Demo {
             Ok((engine, peer)) => Ok(Self { stage, folder, sample, engine, peer }),
             Err(error) => {
                 stage.end().await;
-                remove(folder).map_err(DemoError::io("cannot remove the temporary folder"))?;
+                remove(folder).await.map_err(DemoError::io("cannot remove the temporary folder"))?;
                 Err(error)
             }
         }
@@ -132,12 +132,16 @@ impl Demo {
     /// [`DemoError::Io`] if its folder stays, as it does while something keeps the drive mounted.
     pub async fn end(self) -> Result<(), DemoError> {
         self.stage.end().await;
-        remove(self.folder).map_err(DemoError::io("cannot remove the demo's temporary folder"))
+        remove(self.folder).await.map_err(DemoError::io("cannot remove the demo's temporary folder"))
     }
 }
 
-/// Removes the folder, unless the drive is still there.
-fn remove(mut folder: TempDir) -> io::Result<()> {
+/// Removes the folder, unless the drive is still there. That may not answer, so a thread of its own asks.
+async fn remove(folder: TempDir) -> io::Result<()> {
+    tokio::task::spawn_blocking(|| remove_blocking(folder)).await.map_err(io::Error::other).flatten()
+}
+
+fn remove_blocking(mut folder: TempDir) -> io::Result<()> {
     let device = |path: &Path| path.metadata().map(|found| found.dev());
     match device(&folder.path().join(DRIVE)) {
         Ok(drive) if drive != device(folder.path())? => return Err(io::ErrorKind::ResourceBusy.into()),

@@ -1,5 +1,6 @@
 //! The window itself: how it is made, where it is put, and what of it the controller is told.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use tauri::webview::{NewWindowResponse, PageLoadEvent, PermissionResponse};
@@ -90,11 +91,12 @@ fn translate(
             Some(WindowEvent::Placed(now))
         }
         tauri::WindowEvent::DragDrop(DragDropEvent::Enter { paths, .. }) => {
-            Some(WindowEvent::Dragging(Some(paths.len())))
+            let count = files(paths).len();
+            Some(WindowEvent::Dragging((count > 0).then_some(count)))
         }
         tauri::WindowEvent::DragDrop(DragDropEvent::Leave) => Some(WindowEvent::Dragging(None)),
         tauri::WindowEvent::DragDrop(DragDropEvent::Drop { paths, .. }) => {
-            Some(WindowEvent::Dropped(paths.iter().map(Path::new).collect()))
+            Some(WindowEvent::Dropped(files(paths)))
         }
         tauri::WindowEvent::Destroyed
         | tauri::WindowEvent::Focused(_)
@@ -104,6 +106,11 @@ fn translate(
         // Tauri may add others.
         | _ => None,
     }
+}
+
+/// What of a drag is on this machine: links out of a browser are dragged as paths too.
+fn files(paths: &[PathBuf]) -> Vec<Path> {
+    paths.iter().filter(|path| path.is_absolute()).map(Path::new).collect()
 }
 
 /// Where the window is; of one that fills the screen, where it was before. `None` while it cannot be seen.
@@ -163,6 +170,12 @@ mod tests {
         ] {
             assert!(!goes(other), "{other}");
         }
+    }
+
+    #[test]
+    fn links_are_no_files() {
+        let dragged = ["/a b", "https://example.org/a"].map(PathBuf::from);
+        assert_eq!(files(&dragged), [Path::new("/a b")]);
     }
 
     #[test]

@@ -77,7 +77,9 @@ impl<I: Integration> Controller<I> {
             }
             WindowEvent::Dropped(paths) => {
                 self.integration.emit(Message::Dragging(Dragging { over: false, count: 0 }));
-                self.say(Message::Dropped(Paths { paths }));
+                if !paths.is_empty() {
+                    self.say(Message::Dropped(Paths { paths }));
+                }
             }
         }
     }

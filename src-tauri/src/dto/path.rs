@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_page_was_not_given_is_refused() {
+    fn what_is_no_path_is_refused() {
         for text in ["relative", "", "%", "/a%4", "/a%zz"] {
             assert!(Path(text.to_owned()).local().is_err(), "{text}");
         }

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use farhold_control::ControlClient;
+use farhold_control::{ControlClient, ControlError};
 use farhold_engine::PinStatus;
 use farhold_engine::commands::Share;
+use farhold_engine::error::ErrorClass;
 use futures_util::Stream;
 use futures_util::stream;
 use tokio::time::MissedTickBehavior;
@@ -40,15 +41,34 @@ pub(super) async fn carry_out(order: Order, mut client: ControlClient) -> Result
         Order::Disconnect { contact } => client.disconnect(contact).await?,
         Order::Pause(ids) => {
             for id in ids {
-                client.pause_transfer(id).await?;
+                unless_over(client.pause_transfer(id).await)?;
             }
         }
         Order::Resume(ids) => {
             for id in ids {
-                client.resume_transfer(id).await?;
+                unless_over(client.resume_transfer(id).await)?;
             }
         }
         Order::Restart | Order::StartDemo | Order::StopDemo | Order::Quit { .. } => {}
     }
     Ok(())
+}
+
+/// One of many may have ended meanwhile: that is no reason to leave the others.
+fn unless_over(outcome: Result<(), ControlError>) -> Result<(), ControlError> {
+    let over = [ErrorClass::NotFound, ErrorClass::Refused, ErrorClass::Conflict];
+    outcome.or_else(|error| if over.contains(&error.class()) { Ok(()) } else { Err(error) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ended_meanwhile_does_not_keep_the_others_from_being_paused() {
+        let failed = |class| ControlError::Failed { class, message: String::new() };
+        assert!(unless_over(Err(failed(ErrorClass::Conflict))).is_ok());
+        assert!(unless_over(Err(failed(ErrorClass::NotRunning))).is_err());
+        assert!(unless_over(Err(ControlError::TimedOut)).is_err());
+    }
 }

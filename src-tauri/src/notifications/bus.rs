@@ -78,15 +78,20 @@ pub(crate) async fn run(
 
 async fn show(service: &Proxy<'_>, notification: &Notification, texts: &Texts) -> zbus::Result<u32> {
     let hints = HashMap::from([("desktop-entry", Value::from("org.farhold.Farhold"))]);
-    let body = escaped(&notification.body);
+    let (title, body) = (plain(&notification.title), escaped(&plain(&notification.body)));
     let actions = [CLICK, texts.open];
     // No notification is replaced, and each stays as long as the desktop likes.
     service
-        .call(
-            "Notify",
-            &("Farhold", 0_u32, "farhold-app", &notification.title, body, actions.as_slice(), hints, -1),
-        )
+        .call("Notify", &("Farhold", 0_u32, "farhold-app", title, body, actions.as_slice(), hints, -1))
         .await
+}
+
+/// File names may hold control characters, and marks that turn the direction of what follows.
+fn plain(text: &str) -> String {
+    let turns = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let shown =
+        |c: char| if (c.is_control() && c != '\n') || turns(c) { char::REPLACEMENT_CHARACTER } else { c };
+    text.chars().map(shown).collect()
 }
 
 /// Bodies may hold markup, and names are not to be read as such.
@@ -99,7 +104,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_no_markup() {
+    fn names_are_neither_markup_nor_control_characters() {
+        assert_eq!(plain("a\u{1b}b\nc\u{202e}"), "a\u{fffd}b\nc\u{fffd}");
         assert_eq!(escaped("<b>a & b</b>"), "&lt;b&gt;a &amp; b&lt;/b&gt;");
     }
 }
