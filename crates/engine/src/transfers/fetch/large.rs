@@ -7,6 +7,7 @@ use farhold_net::PeerError;
 use farhold_wire::{Entry, GroupHash, ReadFailure};
 use futures_util::StreamExt;
 use futures_util::stream;
+use tokio::sync::Notify;
 
 use super::{AHEAD, ATTEMPTS, Fetch, Trouble, failure_trouble, file_problem, local_trouble, peer_trouble};
 use crate::error::ErrorClass;
@@ -54,16 +55,31 @@ impl Fetch {
 
     async fn whole(&self, part: &Arc<Part>, groups: &mut Groups, mut entry: Entry) -> Result<(), Trouble> {
         for _ in 0..ATTEMPTS {
-            // The home hashes while it sends: nothing is waited for at the end.
-            let asked = entry.clone();
-            let (filled, hashes) =
-                tokio::join!(self.fill(part, groups, &asked), self.digest(std::slice::from_ref(&asked)),);
-            if let Some(newer) = filled? {
-                self.adapt(part, groups, &newer).await?;
-                entry = newer;
-                continue;
-            }
-            let hashes = match hashes?.pop() {
+            // Hashes are asked for while the last groups come, so that nothing is waited for at the end. Not sooner: the
+            // home reads again what it has not served yet.
+            let (asked, last_asked) = (entry.clone(), Notify::new());
+            let filled = async {
+                match self.fill(part, groups, &asked, &last_asked).await {
+                    Ok(None) => Ok(()),
+                    Ok(Some(newer)) => Err(Ok(newer)),
+                    Err(trouble) => Err(Err(trouble)),
+                }
+            };
+            let hashes = async {
+                last_asked.notified().await;
+                Ok(self.digest(std::slice::from_ref(&asked)).await)
+            };
+            // Only the hashes may be given up: what was asked for comes first.
+            let hashes = match tokio::try_join!(filled, hashes) {
+                Ok(((), hashes)) => hashes?,
+                Err(newer) => {
+                    let newer = newer?;
+                    self.adapt(part, groups, &newer).await?;
+                    entry = newer;
+                    continue;
+                }
+            };
+            let hashes = match hashes.into_iter().next() {
                 Some(Ok(hashes)) => hashes,
                 Some(Err(ReadFailure::Changed)) => {
                     let newer = self.look(&entry).await?;
@@ -85,16 +101,22 @@ impl Fetch {
         Err(Trouble::File(file_problem(ReadFailure::Changed)))
     }
 
-    /// Asks for every group that is missing. Answers the newer version if there is one; then not all have come.
+    /// Asks for every group that is missing, and says when it has asked for the last one. Answers the newer version if
+    /// there is one; then not all have come.
     async fn fill(
         &self,
         part: &Arc<Part>,
         groups: &mut Groups,
         entry: &Entry,
+        last_asked: &Notify,
     ) -> Result<Option<Entry>, Trouble> {
         let stop = AtomicBool::new(false);
         let ranges: Vec<_> = groups.missing().into_iter().map(|group| (group, groups.range(group))).collect();
         let due = ranges.into_iter().take_while(|_| !stop.load(Ordering::Relaxed));
+        let due = due.chain(std::iter::from_fn(|| {
+            last_asked.notify_one();
+            None
+        }));
         let mut flow = stream::iter(due)
             .map(|(group, (offset, length))| async move {
                 (group, length, self.group(part, entry, group, offset, length).await)
