@@ -33,14 +33,18 @@ impl Engine {
     /// messages, without names, codes, paths and addresses.
     ///
     /// # Errors
-    /// [`EngineError::Stopping`].
+    /// [`EngineError::Stopping`], [`EngineError::Task`].
     pub async fn diagnostics(&self) -> Result<String, EngineError> {
         let status = self.status()?;
         let findings = doctor::examine(self.layout(), None, Running::Yes(&status)).await;
         let parts = &self.inner.parts;
         let settings = parts.settings.borrow().clone();
         let log = parts.config.logs.lines();
-        let layout = &parts.layout;
-        Ok(diagnostics::document(Facts { layout, settings, status: Some(status), findings, log }))
+        let layout = parts.layout.clone();
+        // Many texts are searched for many names.
+        let document = move || {
+            diagnostics::document(Facts { layout: &layout, settings, status: Some(status), findings, log })
+        };
+        tokio::task::spawn_blocking(document).await.map_err(EngineError::Task)
     }
 }
