@@ -239,12 +239,12 @@ impl Scan<'_> {
             return Ok(None);
         }
         let Some(own) = meta.seen(None) else { return Ok(None) };
-        let refused = self.core.refused();
-        let hidden: Vec<&OsStr> = refused
-            .iter()
-            .filter(|refused| refused.parent() == Some(&path))
-            .filter_map(|refused| refused.file_name())
-            .collect();
+        // Copied, so that nobody waits for a slow disk to have something refused.
+        let hidden: Vec<PathBuf> = {
+            let refused = self.core.refused();
+            refused.iter().filter(|refused| refused.parent() == Some(&path)).cloned().collect()
+        };
+        let hidden: Vec<&OsStr> = hidden.iter().filter_map(|refused| refused.file_name()).collect();
         let listing = self.root.list(handle, names.len(), &hidden)?;
         Ok(Some(Listed { row, own, children: listing.children, skipped: listing.skipped, deep }))
     }
