@@ -74,8 +74,11 @@ fn entry(folder: Option<&DrivePath>, listed: &Listed, known: &Known) -> Option<E
         name: listed.name.to_string(),
         kind,
         size: listed.size,
-        modified_ms: listed.modified.seconds.saturating_mul(1000)
-            + i64::from(listed.modified.nanos) / 1_000_000,
+        modified_ms: listed
+            .modified
+            .seconds
+            .saturating_mul(1000)
+            .saturating_add(i64::from(listed.modified.nanos) / 1_000_000),
         writable: listed.mode & WRITE != 0,
         home: if share.is_some() { HomeSide::Mine } else { HomeSide::Theirs },
         pinned: pin.is_some(),

@@ -100,6 +100,5 @@ export const settings: Translation<typeof original> = {
   "settings.notifications.offered": "Dir werden Dateien angeboten",
   "settings.notifications.transferDone": "Eine Übertragung ist fertig",
   "settings.notifications.transferFailed": "Eine Übertragung ist gescheitert",
-  "settings.notifications.conflict": "Eine Änderung stieß mit einer anderen zusammen",
   "settings.notifications.diskLow": "Der Datenträger ist fast voll",
 };

@@ -95,6 +95,5 @@ export const settings = {
   "settings.notifications.offered": "Files are offered to you",
   "settings.notifications.transferDone": "A transfer is done",
   "settings.notifications.transferFailed": "A transfer failed",
-  "settings.notifications.conflict": "An edit clashed with another",
   "settings.notifications.diskLow": "The disk is nearly full",
 } as const;
