@@ -21,11 +21,17 @@ async fn open_files_show_their_blocks_and_readers() {
     }
     let first = drive.open_file(node, OpenMode::Read).await.unwrap().handle;
     let second = drive.open_file(node, OpenMode::Read).await.unwrap().handle;
-    drive.read(second, 2_000_000, 100).await.unwrap();
-    let [file] = anna.open_files().await.unwrap().try_into().unwrap();
+    // The first read may find another version than was listed, of which nothing has been read yet.
+    let file = wait("somebody has read", async || {
+        drive.read(second, 2_000_000, 100).await.unwrap();
+        let [file] = anna.open_files().await.unwrap().try_into().unwrap();
+        (!file.playheads.is_empty()).then_some(file)
+    })
+    .await;
     assert_eq!(file.path, drive_path("ben/shared/sub/file"));
     assert_eq!((file.size, file.block_bytes, file.opens), (2_800_000, 256 << 10, 2));
-    assert_eq!((file.playheads, file.hit_rate), (vec![2_000_100], Some(0.0)));
+    assert_eq!(file.playheads, [2_000_100]);
+    assert!(file.hit_rate.is_some());
     // Bytes are passed on before their block is whole.
     wait("the block that was read is here", async || {
         let [file] = anna.open_files().await.unwrap().try_into().unwrap();
