@@ -271,10 +271,11 @@ async fn another_relay_is_taken_over_and_sessions_outlive_the_change() {
     a.net.set_relay(None);
     a.net.relay().wait_for(|state| matches!(state, RelayState::None)).await.unwrap();
     read(&a.peer(&b), 0, 1 << 20, LaneClass::Bulk).await.unwrap();
-    a.net.disconnect(b.id()).unwrap();
-    a.net.connect(b.id()).unwrap();
-    a.offline(&b, OfflineReason::NoRelay).await;
     a.net.set_relay(Some(address(&second)));
+    a.net.relay().wait_for(|state| matches!(state, RelayState::Connected)).await.unwrap();
+    a.net.disconnect(b.id()).unwrap();
+    a.offline(&b, OfflineReason::Disconnected).await;
+    a.net.connect(b.id()).unwrap();
     a.connected(&b).await;
     a.net.stop().await;
     b.net.stop().await;
