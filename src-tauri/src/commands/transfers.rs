@@ -14,9 +14,11 @@ pub(super) async fn transfers(shell: State<'_, Shell>) -> Result<Vec<Transfer>, 
 
 #[tauri::command]
 pub(super) async fn push(shell: State<'_, Shell>, paths: Vec<Path>, contact: String) -> Result<(), Failure> {
+    // All of them first: nothing is offered twice when the user tries again without a wrong one.
+    let paths = paths.iter().map(Path::local).collect::<Result<Vec<_>, _>>()?;
     let mut engine = shell.engine()?;
     for path in paths {
-        engine.push(&path.local()?, contact.clone()).await?;
+        engine.push(&path, contact.clone()).await?;
     }
     Ok(())
 }

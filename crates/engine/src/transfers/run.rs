@@ -7,6 +7,7 @@ use farhold_catalog::{Lookup, Replica};
 use farhold_net::{Peer, PeerError};
 use farhold_wire::limits::GROUP_BYTES;
 use farhold_wire::{Entry, EntryKind, Name, Offer, OfferAnswer, ReadFailure};
+use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -101,12 +102,7 @@ impl Worker {
         };
         let names =
             below.iter().map(|name| name.name().ok_or_else(damaged)).collect::<Result<Vec<_>, _>>()?;
-        // Folders rarely change: asking for the last name alone saves a round trip for each of the others.
-        if let Some((last, folders)) = names.split_last()
-            && let Some(parent) = self.known(folders).await
-            && let Ok(entry) = self.child(Some(&parent), last).await
-            && !entry.unavailable
-        {
+        if let Some(entry) = self.expected(&names).await {
             return Ok(entry);
         }
         let mut found: Option<Entry> = None;
@@ -120,16 +116,29 @@ impl Worker {
         found.ok_or_else(damaged)
     }
 
-    /// The folder that the replica knows under these names.
-    async fn known(&self, folders: &[Name]) -> Option<Entry> {
+    /// What the home has under these names, asked for at once for all of them, if the folders on the way are those that
+    /// the replica knows: one round trip, however deep it lies.
+    async fn expected(&self, names: &[Name]) -> Option<Entry> {
+        let (_, folders) = names.split_last()?;
+        let known = self.known(folders).await?;
+        let parents = std::iter::once(None).chain(known.iter().map(Some));
+        let asked = parents.zip(names).map(|(parent, name)| self.child(parent, name));
+        let entries = join_all(asked).await.into_iter().collect::<Result<Vec<_>, _>>().ok()?;
+        let same = entries.iter().zip(&known).all(|(entry, known)| entry.id == known.id);
+        let available = entries.iter().all(|entry| !entry.unavailable);
+        entries.into_iter().next_back().filter(|_| same && available)
+    }
+
+    /// The folders that the replica knows under these names, each in the one before.
+    async fn known(&self, folders: &[Name]) -> Option<Vec<Entry>> {
         let replica = self.replica.as_ref()?;
-        let mut found: Option<Entry> = None;
+        let mut found: Vec<Entry> = Vec::new();
         for name in folders {
-            let parent = found.as_ref().map(|entry| entry.id);
+            let parent = found.last().map(|entry| entry.id);
             let Ok(Lookup::Found(entry)) = replica.lookup(parent, name.clone()).await else { return None };
-            found = Some(entry);
+            found.push(entry);
         }
-        found
+        Some(found)
     }
 
     /// A child by the name that the drive shows. Asked at home, who knows best; of the replica only which name the
